@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 
 from pglast import ast, parser
@@ -69,6 +69,7 @@ class Statement:
     defines: Name | None
     kind: str
     arguments: tuple[str, ...] = ()
+    remark: tuple[str, ...] = ()  # the lines above it
 
     @cached_property
     def names(self) -> set[Name]:
@@ -142,10 +143,12 @@ def statements(file: str, text: str) -> Iterator[Statement]:
     for part in parser.split(text, only_slices=True):
         statement = text[part]
         code = re.sub(r"\A(\s|--[^\n]*\n)+", "", statement)
+        above = text[: part.stop].removesuffix(code).splitlines()
+        remark = [*takewhile(lambda line: line.startswith("--"), reversed(above))][::-1]
         line = text[: part.stop].count("\n") - code.rstrip().count("\n") + 1
         node = parser.parse_sql(statement)[0].stmt
         name, kind = _defined(node)
-        yield Statement(file, line, code, name, kind, _arguments(node))
+        yield Statement(file, line, code, name, kind, _arguments(node), tuple(remark))
 
 
 def problems(folder: Path = SQL) -> Iterator[str]:
@@ -217,11 +220,19 @@ def _bodies(all_of_it: list[Statement]) -> Iterator[str]:
 
 
 def _comments(all_of_it: list[Statement]) -> Iterator[str]:
+    """Of what is public the database says what it is; of what is private the file, above it."""
     times = Counter(s.defines for s in all_of_it if s.kind == "function")
     for s in all_of_it:
         named = re.match(r"comment on function (\w+)\.(\w+)\s*\(", s.text)
         if named and times[named[1], named[2]] == 1:
             yield f"{s.file}:{s.line}: no other function has this name: it needs no arguments"
+        if re.match(r"comment on (function|type|aggregate) ragdb_internal\.", s.text):
+            yield f"{s.file}:{s.line}: what is private has its comment above it"
+        if s.defines and s.defines[0] == "ragdb_internal" and s.kind != "view":
+            said = " ".join(line.removeprefix("--").strip() for line in s.remark)
+            if not re.fullmatch(r"[A-Z].*[.]", said):
+                name = ".".join(s.defines)
+                yield f"{s.file}:{s.line}: no sentence above {name} says what it is"
 
 
 def _unused(s: Statement, name: str) -> Iterator[str]:

@@ -111,10 +111,10 @@ def lines(text: str, width: int = 80) -> Iterator[str]:
 def function(name: str, body: str, comment: str) -> str:
     value = "\n".join(lines(body))
     return (
+        f"-- {comment}\n"
         f"create or replace function ragdb_internal.{name}() returns text\n"
         "language sql immutable parallel safe set search_path = pg_catalog, pg_temp\n"
         f"as $$ select\n{value} $$;\n"
-        f"comment on function ragdb_internal.{name} is\n  '{comment}';\n"
     )
 
 

@@ -1,6 +1,8 @@
 -- A column means the same in every view that has it. bi.retrieval_traces has the comments of its
 -- table; the attributes of bi.traces_otel, named with dots, have theirs beside the view. What is
 -- said of one view, as view.column, is said last.
+
+-- Comments the columns of views: names, or view.name, each before its meaning.
 create or replace function ragdb_internal.comment_columns(meanings text[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -25,8 +27,6 @@ begin
       v_column.meaning);
   end loop;
 end $$;
-comment on function ragdb_internal.comment_columns is
-  'Comments the columns of views: names, or view.name, each before its meaning.';
 
 do $$ begin
   perform ragdb_internal.comment_columns(array[

@@ -8,6 +8,8 @@ comment on type ragdb.metric_sample is
   'A sample in the terms of Prometheus: the metric with its kind (gauge, counter or histogram) and '
   'what it counts, the suffix of this sample, its labels and its value.';
 
+-- Returns the corpora that the caller sees in schema bi: the 200 oldest by their names, the others
+-- as "(other)".
 create or replace function ragdb_internal.metric_corpora()
 returns table (corpus_id integer, label text, documents bigint, chunks bigint, size_bytes bigint)
 language sql stable parallel safe
@@ -19,10 +21,8 @@ begin atomic
       select k.*, pg_catalog.row_number() over (order by k.corpus_id) as n
         from bi.dim_corpus k) r;
 end;
-comment on function ragdb_internal.metric_corpora is
-  'Returns the corpora that the caller sees in schema bi: the 200 oldest by their names, the '
-  'others as "(other)".';
 
+-- Returns the sizes of corpora.
 create or replace function ragdb_internal.corpus_samples() returns setof ragdb.metric_sample
 language sql stable parallel safe
 begin atomic
@@ -37,9 +37,10 @@ begin atomic
       ('ragdb_corpus_size_bytes', 'Bytes of the documents of a corpus.', s.size_bytes::float8)
     ) m (name, help, value);
 end;
-comment on function ragdb_internal.corpus_samples is 'Returns the sizes of corpora.';
 
--- A counter of this month: it starts anew with the next, which Prometheus takes for a restart.
+-- Returns the retrievals of this month (UTC) by corpus, modes and error, as the rollups have them;
+-- within counts those that returned in 0.01, 0.03, 0.1, 0.3, 1 and 3 seconds. A counter of this
+-- month: it starts anew with the next, which Prometheus takes for a restart.
 create or replace function ragdb_internal.month_rollups()
 returns table (
   label text, retrieval_mode text, rank_mode text, error_code text, retrievals float8,
@@ -57,10 +58,8 @@ begin atomic
       and r.bucket_at >= pg_catalog.date_trunc('month', ragdb_internal.now(), 'UTC')
     group by c.label, r.retrieval_mode, coalesce(r.rank_mode, ''), coalesce(r.error_code, '');
 end;
-comment on function ragdb_internal.month_rollups is
-  'Returns the retrievals of this month (UTC) by corpus, modes and error, as the rollups have '
-  'them; within counts those that returned in 0.01, 0.03, 0.1, 0.3, 1 and 3 seconds.';
 
+-- Returns what the rollups count of the retrievals of this month.
 create or replace function ragdb_internal.retrieval_samples() returns setof ragdb.metric_sample
 language sql stable parallel safe
 begin atomic
@@ -102,11 +101,11 @@ begin atomic
       and r.bucket_at >= pg_catalog.date_trunc('month', ragdb_internal.now(), 'UTC')
     having count(*) > 0;
 end;
-comment on function ragdb_internal.retrieval_samples is
-  'Returns what the rollups count of the retrievals of this month.';
 
--- A chunk beyond queued_to waits without a job: a claim makes it. It waits for nothing where the
--- client gave its embedding, or the database makes it; the newest chunks are looked at.
+-- Returns a row for each job of some corpora and each chunk that has yet to become one, no more
+-- than most (rows) of each kind. A chunk beyond queued_to waits without a job: a claim makes it. It
+-- waits for nothing where the client gave its embedding, or the database makes it; the newest
+-- chunks are looked at.
 create or replace function ragdb_internal.waiting_work(corpora integer[], most integer)
 returns table (queue text, state text)
 language plpgsql stable parallel safe
@@ -142,10 +141,8 @@ begin
             where g.corpus_id = c.corpus_id limit most) i
           limit most) j;
 end $$;
-comment on function ragdb_internal.waiting_work is
-  'Returns a row for each job of some corpora and each chunk that has yet to become one, no more '
-  'than most (rows) of each kind.';
 
+-- Returns how much of each queue waits, is in work and has failed, counting 10000 at most.
 create or replace function ragdb_internal.queue_samples() returns setof ragdb.metric_sample
 language sql stable parallel safe
 begin atomic
@@ -162,8 +159,6 @@ begin atomic
     left join work w on w.queue = q.queue and w.state = s.state
     group by q.queue, s.state;
 end;
-comment on function ragdb_internal.queue_samples is
-  'Returns how much of each queue waits, is in work and has failed, counting 10000 at most.';
 
 -- Definer: the tables are granted to nobody. It shows what the views of schema bi show, to whoever
 -- may read those.

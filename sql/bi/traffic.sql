@@ -1,5 +1,6 @@
 -- Retrievals over time with the hours and days in which nothing was asked, for reports and charts.
 
+-- Returns the hours of a span of at most seven days, or the days of a longer one (UTC).
 create or replace function ragdb_internal.traffic_buckets(since timestamptz, until timestamptz)
 returns table (grain text, bucket_at timestamptz)
 language sql stable parallel safe
@@ -11,9 +12,8 @@ begin atomic
       case g.grain when 'day' then interval '1 day' else interval '1 hour' end, 'UTC')
       b (bucket_at);
 end;
-comment on function ragdb_internal.traffic_buckets is
-  'Returns the hours of a span of at most seven days, or the days of a longer one (UTC).';
 
+-- Returns a percentile (share 0 to 1) of a histogram, interpolated within its bin.
 create or replace function ragdb_internal.latency_percentile(lower float8[], upper float8[],
   counts bigint[], share float8)
 returns float8
@@ -25,9 +25,8 @@ return (
     from unnest(latency_percentile.lower, latency_percentile.upper, counts) u (lower, upper, n))
   select b.lower + (b.upper - b.lower) * least(1, (share * b.total - b.upto + b.n) / b.n)
   from bins b where b.upto >= share * b.total order by b.upper limit 1);
-comment on function ragdb_internal.latency_percentile is
-  'Returns a percentile (share 0 to 1) of a histogram, interpolated within its bin.';
 
+-- Refuses a span of time that is null, empty or longer than ten years. Raises RG400.
 create or replace function ragdb_internal.check_period(since timestamptz, until timestamptz)
   returns void
 language plpgsql stable parallel safe
@@ -44,8 +43,6 @@ begin
         hint = 'give a span of at most ten years';
   end if;
 end $$;
-comment on function ragdb_internal.check_period is
-  'Refuses a span of time that is null, empty or longer than ten years. Raises RG400.';
 
 -- Definer: the rollups are granted to nobody; bi.readable_corpora is the gate.
 create or replace function ragdb.traffic(

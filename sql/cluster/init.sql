@@ -1,6 +1,7 @@
 -- A router of several databases, made and changed. Citus lets a superuser alone do it, so these are
 -- invokers; with a router in front every node stays a whole ragdb that answers by itself too.
 
+-- Refuses a database without the extension citus. Raises RG459.
 create or replace function ragdb_internal.require_citus() returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -12,10 +13,9 @@ begin
       hint = 'install it, put it into shared_preload_libraries, and: create extension citus';
   end if;
 end $$;
-comment on function ragdb_internal.require_citus is
-  'Refuses a database without the extension citus. Raises RG459.';
 
--- Those of an earlier version go first: what they took or returned may have changed.
+-- Drops the wrappers of a router. Those of an earlier version go first: what they took or returned
+-- may have changed.
 create or replace function ragdb_internal.drop_wrappers() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -36,9 +36,8 @@ begin
     execute v_statement;
   end loop;
 end $$;
-comment on function ragdb_internal.drop_wrappers is
-  'Drops the wrappers of a router.';
 
+-- Makes the wrapper of a public function in schema ragdb_at, with its comment and its grants.
 create or replace function ragdb_internal.make_wrapper(routed ragdb_internal.routed) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -65,9 +64,8 @@ begin
     execute format('grant execute on routine %s to %s', v_wrapper, v_role);
   end loop;
 end $$;
-comment on function ragdb_internal.make_wrapper is
-  'Makes the wrapper of a public function in schema ragdb_at, with its comment and its grants.';
 
+-- Makes the wrappers of a router anew, at its making and at each upgrade; returns how many.
 create or replace function ragdb_internal.make_wrappers() returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -76,8 +74,6 @@ begin
   perform ragdb_internal.drop_wrappers();
   return (select count(ragdb_internal.make_wrapper(r)) from ragdb_internal.routed_functions() r);
 end $$;
-comment on function ragdb_internal.make_wrappers is
-  'Makes the wrappers of a router anew, at its making and at each upgrade; returns how many.';
 
 create or replace function ragdb.cluster_init(host text, port integer default 5432)
 returns integer

@@ -1,6 +1,7 @@
 -- Nodes that come to a router, and go.
 
--- What a node cannot keep prepared, no transaction of two nodes can commit.
+-- Refuses a node that is not a ragdb of the build of the router. What a node cannot keep prepared,
+-- no transaction of two nodes can commit. Raises RG459.
 create or replace function ragdb_internal.check_node(node integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -22,9 +23,8 @@ begin
       hint = 'run `ragdb init` there, of the same version, and set max_prepared_transactions';
   end if;
 end $$;
-comment on function ragdb_internal.check_node is
-  'Refuses a node that is not a ragdb of the build of the router. Raises RG459.';
 
+-- Has the router find the corpora that a node brings. Raises RG459.
 create or replace function ragdb_internal.adopt_corpora(node integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -47,9 +47,8 @@ begin
     end if;
   end loop;
 end $$;
-comment on function ragdb_internal.adopt_corpora is
-  'Has the router find the corpora that a node brings. Raises RG459.';
 
+-- Makes what asks a node that Citus knows. Raises RG459.
 create or replace function ragdb_internal.make_node(host text, port integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -71,8 +70,6 @@ begin
   insert into ragdb_at.members (node) values (v_node) on conflict do nothing;
   perform ragdb_internal.adopt_corpora(v_node);
 end $$;
-comment on function ragdb_internal.make_node is
-  'Makes what asks a node that Citus knows. Raises RG459.';
 
 -- Two transactions: within one, Citus would wait for itself.
 create or replace procedure ragdb.cluster_add_node(host text, port integer default 5432)

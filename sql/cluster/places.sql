@@ -1,5 +1,6 @@
 -- What a router knows: its nodes, and where each corpus is.
 
+-- Refuses a database that is not a router, or a number that is none of a node. Raises RG459.
 create or replace function ragdb_internal.require_router(node integer default null) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -17,8 +18,6 @@ begin
       hint = 'ragdb.cluster_status() lists the nodes';
   end if;
 end $$;
-comment on function ragdb_internal.require_router is
-  'Refuses a database that is not a router, or a number that is none of a node. Raises RG459.';
 
 create or replace function ragdb.cluster_isolate(node integer, is_isolated boolean default true)
 returns void

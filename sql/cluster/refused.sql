@@ -1,5 +1,6 @@
 -- What a router of several databases does not do, and why.
 
+-- Lists the functions that a router does not route, with the reason.
 create or replace function ragdb_internal.refused_routes()
 returns table (reason text, names text)
 language sql immutable parallel safe
@@ -27,5 +28,3 @@ begin atomic
     ('it does not name a corpus', 'rag_list_corpora embed_text')
   ) as r (reason, names);
 end;
-comment on function ragdb_internal.refused_routes is
-  'Lists the functions that a router does not route, with the reason.';

@@ -2,6 +2,8 @@
 -- corpus, or several, goes to their node without a line here; every other one has a line, and a
 -- test names the one that has none.
 
+-- Lists how functions are routed, by their names. For corpus, detail finds the node; for each, it
+-- says which rows count.
 create or replace function ragdb_internal.route_lines()
 returns table (route text, detail text, names text)
 language sql immutable parallel safe
@@ -59,10 +61,8 @@ begin atomic
   ) as l (route, detail, names)
   union all select 'refused', r.reason, r.names from ragdb_internal.refused_routes() r;
 end;
-comment on function ragdb_internal.route_lines is
-  'Lists how functions are routed, by their names. For corpus, detail finds the node; for each, '
-  'it says which rows count.';
 
+-- Lists every public function with its route; null where it has none.
 create or replace function ragdb_internal.routes()
 returns table (routine oid, name text, route text, detail text)
 language sql stable parallel safe
@@ -77,8 +77,6 @@ begin atomic
   where p.pronamespace = 'ragdb'::regnamespace
     and p.prorettype <> 'pg_catalog.trigger'::regtype;
 end;
-comment on function ragdb_internal.routes is
-  'Lists every public function with its route; null where it has none.';
 
 create or replace function ragdb.cluster_routes()
 returns table (function text, route text, detail text)

@@ -2,6 +2,8 @@
 -- wrappers call. Nothing of it is there before ragdb.cluster_init.
 -- Only what the nodes have too is made while Citus hands on what is made.
 
+-- Returns the statements that make schema ragdb_at and its tables: the nodes, and the node of each
+-- corpus that was made through the router.
 create or replace function ragdb_internal.router_tables() returns text
 language sql immutable parallel safe
 return $ddl$
@@ -20,12 +22,10 @@ create table ragdb_at.placement (
 alter table ragdb_at.members owner to ragdb_owner;
 alter table ragdb_at.placement owner to ragdb_owner;
 $ddl$;
-comment on function ragdb_internal.router_tables is
-  'Returns the statements that make schema ragdb_at and its tables: the nodes, and the node of '
-  'each corpus that was made through the router.';
 
--- A name that no corpus has goes to the first node, which says so as any database does. Who may
--- create no corpus cannot make a row, and nobody can see one.
+-- Returns the statements that make what wrappers call to find the node of a corpus. A name that no
+-- corpus has goes to the first node, which says so as any database does. Who may create no corpus
+-- cannot make a row, and nobody can see one.
 create or replace function ragdb_internal.router_lookups() returns text
 language sql immutable parallel safe
 return $ddl$
@@ -65,9 +65,8 @@ alter function ragdb_at.nodes(boolean) owner to ragdb_owner;
 alter function ragdb_at.node_of(text) owner to ragdb_owner;
 alter function ragdb_at.place(text, text) owner to ragdb_owner;
 $ddl$;
-comment on function ragdb_internal.router_lookups is
-  'Returns the statements that make what wrappers call to find the node of a corpus.';
 
+-- Returns the statements that make what wrappers call to ask a node.
 create or replace function ragdb_internal.router_calls() returns text
 language sql immutable parallel safe
 return $ddl$
@@ -91,10 +90,10 @@ language plpgsql volatile set search_path = pg_catalog, pg_temp as $$ begin
   return query execute call;
 end $$;
 $ddl$;
-comment on function ragdb_internal.router_calls is
-  'Returns the statements that make what wrappers call to ask a node.';
 
--- A contract, a pack, a run or a result says of which corpus it is, or of which trace.
+-- Returns the statements that make what finds the node of what is given as JSON, and the grants of
+-- all of these. A contract, a pack, a run or a result says of which corpus it is, or of which
+-- trace.
 create or replace function ragdb_internal.router_evidence() returns text
 language sql immutable parallel safe
 return $ddl$
@@ -123,10 +122,8 @@ begin
 end $$;
 grant execute on all functions in schema ragdb_at to ragdb_reader, bi_reader;
 $ddl$;
-comment on function ragdb_internal.router_evidence is
-  'Returns the statements that make what finds the node of what is given as JSON, and the grants '
-  'of all of these.';
 
+-- Returns the statements, with the number of a node to be put in, that make what asks that node.
 -- Citus takes a function to the node whose table it is colocated with.
 create or replace function ragdb_internal.node_schema() returns text
 language sql immutable parallel safe
@@ -149,5 +146,3 @@ select create_distributed_function('ragdb_at.at_%1$s(integer,text,text[])', 'nod
   colocate_with => 'ragdb_at.node_%1$s', force_delegation => true);
 grant execute on function ragdb_at.at_%1$s(integer,text,text[]) to ragdb_reader, bi_reader;
 $ddl$;
-comment on function ragdb_internal.node_schema is
-  'Returns the statements, with the number of a node to be put in, that make what asks that node.';

@@ -2,6 +2,7 @@
 -- rows and grants, made from the catalogue. A wrapper runs at the router as its caller, finds the
 -- node and calls the function there.
 
+-- Lists the columns of what a public function returns; a value alone is column the_value.
 create or replace function ragdb_internal.router_columns(routine oid)
 returns table (place bigint, name text, type text)
 language sql stable parallel safe
@@ -22,17 +23,16 @@ begin atomic
     from pg_catalog.pg_proc p join pg_catalog.pg_type t on t.oid = p.prorettype
     where p.oid = router_columns.routine and t.typrelid = 0 and p.prorettype <> 'record'::regtype;
 end;
-comment on function ragdb_internal.router_columns is
-  'Lists the columns of what a public function returns; a value alone is column the_value.';
 
--- Each of these but the oid is SQL, or a part of it.
+-- A public function with what its wrapper is made of. Each of these but the oid is SQL, or a part
+-- of it.
 create type ragdb_internal.routed as (
   routine oid, name text, route text, detail text, kind text, arguments text, result text,
   call text, texts text, columns text, asks text, itself text);
-comment on type ragdb_internal.routed is
-  'A public function with what its wrapper is made of.';
 
--- The number of a space is one node's, so beyond it the number of the node stands before it.
+-- Returns what a node is asked for: columns of a public function, whose arguments are elements of
+-- an array of texts. The number of a space is one node's, so beyond it the number of the node
+-- stands before it.
 create or replace function ragdb_internal.router_call(routine oid) returns text
 language sql stable parallel safe
 return (select pg_catalog.format('%s from ragdb.%I(%s) t',
@@ -48,10 +48,8 @@ return (select pg_catalog.format('%s from ragdb.%I(%s) t',
             else '($1)[%s]::%s' end, a.n, pg_catalog.format_type(a.type, null)), ', ' order by a.n)
       from pg_catalog.unnest(p.proargtypes::oid[]) with ordinality a (type, n)), ''))
   from pg_catalog.pg_proc p where p.oid = router_call.routine);
-comment on function ragdb_internal.router_call is
-  'Returns what a node is asked for: columns of a public function, whose arguments are elements of '
-  'an array of texts.';
 
+-- Returns the expression of a wrapper for the nodes that are asked, in order.
 create or replace function ragdb_internal.router_asks(route text, detail text, corpus text)
 returns text
 language sql immutable parallel safe
@@ -63,10 +61,9 @@ return case router_asks.route
       else 'case when %1$I is null then ragdb_at.nodes(%2$L)'
         ' else array[ragdb_at.node_of(%1$I)] end' end,
     router_asks.corpus, router_asks.route = 'some') end;
-comment on function ragdb_internal.router_asks is
-  'Returns the expression of a wrapper for the nodes that are asked, in order.';
 
--- What one node is asked, and when no other is.
+-- Returns the statements by which a wrapper asks one node; kind is set, void or value. What one
+-- node is asked, and when no other is.
 create or replace function ragdb_internal.router_step(route text, kind text) returns text
 language sql immutable parallel safe
 return case router_step.kind
@@ -80,9 +77,9 @@ return case router_step.kind
       when router_step.route = 'find' then ' if v_found is not null then return v_found; end if;'
       else '' end
   end;
-comment on function ragdb_internal.router_step is
-  'Returns the statements by which a wrapper asks one node; kind is set, void or value.';
 
+-- Lists the public functions, and the procedures that are refused, with what their wrappers are
+-- made of.
 create or replace function ragdb_internal.routed_functions()
 returns setof ragdb_internal.routed
 language sql stable parallel safe
@@ -109,10 +106,8 @@ begin atomic
   from ragdb_internal.routes() r join pg_catalog.pg_proc p on p.oid = r.routine
   where p.prokind = 'f' or r.route = 'refused';
 end;
-comment on function ragdb_internal.routed_functions is
-  'Lists the public functions, and the procedures that are refused, with what their wrappers are '
-  'made of.';
 
+-- Returns the statements of a wrapper.
 create or replace function ragdb_internal.router_body(routine ragdb_internal.routed)
 returns text
 language plpgsql stable parallel safe
@@ -143,9 +138,8 @@ begin
       when routine.kind <> 'value' then ''
       when routine.route = 'each' then 'return v_sum;' else 'return v_found;' end);
 end $$;
-comment on function ragdb_internal.router_body is
-  'Returns the statements of a wrapper.';
 
+-- Returns the statement that makes the wrapper of a public function.
 create or replace function ragdb_internal.router_wrapper(routine ragdb_internal.routed)
 returns text
 language sql stable parallel safe
@@ -164,5 +158,3 @@ return pg_catalog.format(
   case when (routine).kind = 'value' then pg_catalog.format(
     E'  v_found %s;\n  v_sum %1$s;\n', (routine).result) else '' end,
   ragdb_internal.router_body(routine));
-comment on function ragdb_internal.router_wrapper is
-  'Returns the statement that makes the wrapper of a public function.';

@@ -1,6 +1,7 @@
 -- What an answer has to keep: the form of an answer contract, and a ragAnswerContract of a contract
 -- in this form.
 
+-- Whether a value has what ragdb.evaluate_answer() takes, each of its type and in its range.
 create or replace function ragdb_internal.is_answer_contract(contract jsonb) returns boolean
 language sql immutable parallel safe
 return case
@@ -24,16 +25,14 @@ return case
             or not f.is_fraction and pg_catalog.mod((f.value #>> '{}')::numeric, 1) <> 0
           else true end)
   else false end;
-comment on function ragdb_internal.is_answer_contract is
-  'Whether a value has what ragdb.evaluate_answer() takes, each of its type and in its range.';
 
+-- An answer (null unless it is a text) and what its contract asks of it, defaults filled in.
 create type ragdb_internal.answer_terms as (
   answer text, min_coverage float8, needs_citations boolean, needs_support boolean,
   min_cited numeric, min_retrieved numeric, min_top_score float8, abstains boolean,
   may_abstain boolean, abstain_answer text);
-comment on type ragdb_internal.answer_terms is
-  'An answer (null unless it is a text) and what its contract asks of it, defaults filled in.';
 
+-- Returns the terms of an answer contract.
 create or replace function ragdb_internal.answer_terms(contract jsonb)
   returns ragdb_internal.answer_terms
 language sql immutable parallel safe
@@ -48,9 +47,8 @@ return row(
   coalesce((contract ->> 'abstained')::boolean, false),
   coalesce((contract ->> 'allowAbstain')::boolean, false),
   contract ->> 'abstainAnswer')::ragdb_internal.answer_terms;
-comment on function ragdb_internal.answer_terms is
-  'Returns the terms of an answer contract.';
 
+-- Returns the answerSpan nodes of a ragAnswerContract as ragdb.evaluate_answer takes them.
 create or replace function ragdb_internal.declared_spans(declared ragdb.contract_nodes)
   returns jsonb
 language sql stable parallel safe
@@ -62,10 +60,9 @@ return coalesce((
   from ragdb.contract_nodes s
   where s.contract = (declared).contract and s.version = (declared).version
     and s.parent_no = (declared).node_no and s.node = 'answerSpan'), '[]');
-comment on function ragdb_internal.declared_spans is
-  'Returns the answerSpan nodes of a ragAnswerContract as ragdb.evaluate_answer takes them.';
 
--- The grounding of the rag says what is asked where the node itself does not.
+-- Returns a ragAnswerContract of a contract as ragdb.evaluate_answer takes it. The grounding of the
+-- rag says what is asked where the node itself does not.
 create or replace function ragdb_internal.answer_contract(declared ragdb.contract_nodes)
 returns jsonb
 language sql stable parallel safe
@@ -94,5 +91,3 @@ return (
       where g.contract = (declared).contract and g.version = (declared).version
         and g.node in ('rag', 'grounding') and g.rag = (declared).rag) r
     join ragdb_internal.grounding_policies() p on p.policy = coalesce(r.policy, 'strict'));
-comment on function ragdb_internal.answer_contract is
-  'Returns a ragAnswerContract of a contract as ragdb.evaluate_answer takes it.';

@@ -1,23 +1,22 @@
 -- The spans of an answer: which of its text rests on which retrieved chunks.
 
+-- Returns a diagnostic of an answer.
 create or replace function ragdb_internal.diagnostic(code text, message text,
   span_index integer default null, chunk_id text default null)
 returns jsonb
 language sql immutable parallel safe
 return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'code', code, 'message', message, 'spanIndex', span_index, 'chunkId', chunk_id));
-comment on function ragdb_internal.diagnostic is
-  'Returns a diagnostic of an answer.';
 
+-- A span of an answer: its place in the list, from 0, its text in code points, the chunks that it
+-- cites, and whether it is one (then chunk_ids is set).
 create type ragdb_internal.answer_span as (
   span_index integer, start_offset integer, end_offset integer, chunk_ids text[],
   is_required boolean, is_sound boolean);
-comment on type ragdb_internal.answer_span is
-  'A span of an answer: its place in the list, from 0, its text in code points, the chunks that it '
-  'cites, and whether it is one (then chunk_ids is set).';
 
--- The offsets of all units are found once: to count them anew for each span would read the answer
--- as often as it has spans. In an answer of ASCII alone all units are the same.
+-- Reads the spans of an answer, whose offsets are counted in a unit (codepoint, utf16 or byte). The
+-- offsets of all units are found once: to count them anew for each span would read the answer as
+-- often as it has spans. In an answer of ASCII alone all units are the same.
 create or replace function ragdb_internal.answer_spans(spans jsonb, answer text, unit text)
   returns setof ragdb_internal.answer_span
 language plpgsql immutable parallel safe
@@ -53,16 +52,15 @@ begin
     return next v_span;
   end loop;
 end $$;
-comment on function ragdb_internal.answer_spans is
-  'Reads the spans of an answer, whose offsets are counted in a unit (codepoint, utf16 or byte).';
 
+-- What is wrong with a span, the retrieved chunks that it cites, each once, whether its text counts
+-- as grounded, and whether each of its numbers is in one of these chunks.
 create type ragdb_internal.span_verdict as (
   diagnostics jsonb[], chunk_ids text[], is_grounded boolean, has_numbers boolean);
-comment on type ragdb_internal.span_verdict is
-  'What is wrong with a span, the retrieved chunks that it cites, each once, whether its text '
-  'counts as grounded, and whether each of its numbers is in one of these chunks.';
 
--- Numbers are looked up also in a span that is refused: a number without a chunk is not in one.
+-- Judges a span that is sound; chunks are those retrieved, by their ids, and forms their texts as
+-- lexical support compares them. Numbers are looked up also in a span that is refused: a number
+-- without a chunk is not in one.
 create or replace function ragdb_internal.judge_span(span ragdb_internal.answer_span,
   terms ragdb_internal.answer_terms, chunks jsonb, forms jsonb)
 returns ragdb_internal.span_verdict
@@ -100,10 +98,8 @@ begin
   return row(v_diagnostics, v_ids, v_refusal is null, ragdb_internal.has_numbers(v_said,
     array(select chunks -> i ->> 'text' from unnest(v_ids) i)))::ragdb_internal.span_verdict;
 end $$;
-comment on function ragdb_internal.judge_span is
-  'Judges a span that is sound; chunks are those retrieved, by their ids, and forms their texts as '
-  'lexical support compares them.';
 
+-- Returns the texts of the chunks that spans cite as lexical support compares them, by their ids.
 create or replace function ragdb_internal.cited_forms(spans jsonb, chunks jsonb) returns jsonb
 language sql immutable parallel safe
 return (
@@ -113,16 +109,13 @@ return (
     select distinct p #>> '{}' as id
     from pg_catalog.jsonb_path_query(spans, '$[*].chunkIds[*]', silent => true) p) i
   where chunks ? i.id);
-comment on function ragdb_internal.cited_forms is
-  'Returns the texts of the chunks that spans cite as lexical support compares them, by their ids.';
 
+-- What is wrong with the spans of an answer, the chunks that they cite in the order of their first
+-- citation, the text that is grounded, and whether each number of a span is in a chunk it cites.
 create type ragdb_internal.grounding as (
   diagnostics jsonb[], cited text[], spans int4multirange, has_numbers boolean);
-comment on type ragdb_internal.grounding is
-  'What is wrong with the spans of an answer, the chunks that they cite in the order of their '
-  'first citation, the text that is grounded, and whether each number of a span is in a chunk it '
-  'cites.';
 
+-- Judges the spans of an answer in their order; chunks are those retrieved, by their ids.
 create or replace function ragdb_internal.judge_spans(spans jsonb, unit text,
   terms ragdb_internal.answer_terms, chunks jsonb)
 returns ragdb_internal.grounding
@@ -154,5 +147,3 @@ begin
   end loop;
   return v_found;
 end $$;
-comment on function ragdb_internal.judge_spans is
-  'Judges the spans of an answer in their order; chunks are those retrieved, by their ids.';

@@ -1,6 +1,7 @@
 -- Whether an answer keeps its contract. What is proved is reference, location and lexical support,
 -- never that a chunk implies the sentence.
 
+-- Whether a provenance, {"query", "chunkCount", "chunkHashes", "sources"}, is that of a retrieval.
 create or replace function ragdb_internal.is_of_retrieval(provenance jsonb, retrieval jsonb)
   returns boolean
 language sql immutable parallel safe
@@ -17,10 +18,8 @@ return provenance -> 'query' is not distinct from retrieval -> 'query'
       select c.chunk ->> 'source' as source, pg_catalog.min(c.n) as n
       from pg_catalog.jsonb_array_elements(retrieval -> 'chunks') with ordinality c (chunk, n)
       group by 1) s);
-comment on function ragdb_internal.is_of_retrieval is
-  'Whether a provenance, {"query", "chunkCount", "chunkHashes", "sources"}, is that of a '
-  'retrieval.';
 
+-- Returns what is wrong with an answer contract before its spans are looked at.
 create or replace function ragdb_internal.mismatches(contract jsonb, retrieval jsonb,
   has_text boolean)
 returns jsonb[]
@@ -38,9 +37,8 @@ return array(
       pg_catalog.jsonb_typeof(coalesce(contract -> 'groundingSpans', '[]')) <> 'array')
   ) m (n, code, message, is_so)
   where m.is_so order by m.n);
-comment on function ragdb_internal.mismatches is
-  'Returns what is wrong with an answer contract before its spans are looked at.';
 
+-- Whether retrieved chunks are the evidence that an answer needs.
 create or replace function ragdb_internal.is_enough(terms ragdb_internal.answer_terms,
   chunks jsonb)
 returns boolean
@@ -49,9 +47,8 @@ return pg_catalog.jsonb_array_length(chunks) >= (terms).min_retrieved
   and coalesce((
     select pg_catalog.max(ragdb_internal.double((c ->> 'score')::numeric))
     from pg_catalog.jsonb_array_elements(chunks) c), 0) >= (terms).min_top_score;
-comment on function ragdb_internal.is_enough is
-  'Whether retrieved chunks are the evidence that an answer needs.';
 
+-- Returns what is wrong with an answer that abstains.
 create or replace function ragdb_internal.abstention_problems(terms ragdb_internal.answer_terms,
   is_enough boolean)
 returns jsonb[]
@@ -71,9 +68,8 @@ return array(
       is_enough and not ((terms).min_retrieved = 0 and (terms).min_top_score = 0))
   ) d (n, code, message, is_so)
   where d.is_so order by d.n);
-comment on function ragdb_internal.abstention_problems is
-  'Returns what is wrong with an answer that abstains.';
 
+-- Returns what is wrong with an answer that does not abstain, besides its spans.
 create or replace function ragdb_internal.grounding_problems(terms ragdb_internal.answer_terms,
   is_enough boolean, has_text boolean, has_spans boolean, cited integer, coverage float8)
 returns jsonb[]
@@ -95,9 +91,8 @@ return array(
       has_text and coverage < (terms).min_coverage)
   ) d (n, code, message, is_so)
   where d.is_so order by d.n);
-comment on function ragdb_internal.grounding_problems is
-  'Returns what is wrong with an answer that does not abstain, besides its spans.';
 
+-- Returns the status of an answer by the codes of its diagnostics and its grounded characters.
 create or replace function ragdb_internal.answer_status(codes text[], abstains boolean,
   grounded bigint)
 returns text
@@ -108,19 +103,17 @@ return case
   when grounded = 0 then 'ungrounded'
   else 'partially_grounded'
 end;
-comment on function ragdb_internal.answer_status is
-  'Returns the status of an answer by the codes of its diagnostics and its grounded characters.';
 
+-- Returns the sources of the cited chunks, in the order of their first citation.
 create or replace function ragdb_internal.cited_sources(cited text[], chunks jsonb) returns text[]
 language sql immutable parallel safe
 return array(
   select c.chunk ->> 'source' from pg_catalog.jsonb_array_elements(chunks) c (chunk)
   where c.chunk ->> 'id' = any (cited)
   group by 1 order by pg_catalog.min(pg_catalog.array_position(cited, c.chunk ->> 'id')));
-comment on function ragdb_internal.cited_sources is
-  'Returns the sources of the cited chunks, in the order of their first citation.';
 
--- Nothing of an answer can be judged by a retrieval that cannot be read.
+-- Returns the outcome of an answer whose retrieval failed or cannot be read. Nothing of an answer
+-- can be judged by a retrieval that cannot be read.
 create or replace function ragdb_internal.unjudged_answer(contract jsonb, retrieval jsonb)
   returns jsonb
 language sql immutable parallel safe
@@ -133,9 +126,8 @@ return pg_catalog.jsonb_build_object(
   'diagnostics', pg_catalog.jsonb_build_array(ragdb_internal.diagnostic('RETRIEVER_ERROR',
     coalesce(retrieval ->> 'error',
       'the retrieval is not {"query", "chunks"} with sound chunks'))));
-comment on function ragdb_internal.unjudged_answer is
-  'Returns the outcome of an answer whose retrieval failed or cannot be read.';
 
+-- Returns the outcome of an answer by a retrieval that can be read.
 create or replace function ragdb_internal.judge_answer(contract jsonb, retrieval jsonb)
   returns jsonb
 language plpgsql stable parallel safe
@@ -172,8 +164,6 @@ begin
     'numbersGrounded', v_grounding.has_numbers,
     'codes', v_codes, 'diagnostics', v_diagnostics);
 end $$;
-comment on function ragdb_internal.judge_answer is
-  'Returns the outcome of an answer by a retrieval that can be read.';
 
 create or replace function ragdb.evaluate_answer(contract jsonb, retrieval jsonb) returns jsonb
 language plpgsql stable parallel safe security definer

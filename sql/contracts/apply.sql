@@ -1,10 +1,12 @@
 -- Applying a contract: who may put it in force, and its nodes stored as a version.
 
+-- Returns a path without a leading ./.
 create or replace function ragdb_internal.without_dot(path text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(without_dot.path, '^(\./+)+', '');
-comment on function ragdb_internal.without_dot is 'Returns a path without a leading ./.';
 
+-- Returns the keys of a node as they are stored: sources are relative to the contract, without a
+-- leading ./.
 create or replace function ragdb_internal.stored_keys(item ragdb_internal.contract_item)
   returns jsonb
 language sql immutable parallel safe
@@ -21,10 +23,8 @@ return case
         order by s.n), ','))
   else (item).keys
 end;
-comment on function ragdb_internal.stored_keys is
-  'Returns the keys of a node as they are stored: sources are relative to the contract, without a '
-  'leading ./.';
 
+-- Refuses a contract in which something is wrong. Raises RG440.
 create or replace function ragdb_internal.check_is_sound(contract jsonb, name text) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -39,10 +39,9 @@ begin
       v_problem."column", v_problem.message, v_problem.hint, v_problem.errors);
   end if;
 end $$;
-comment on function ragdb_internal.check_is_sound is
-  'Refuses a contract in which something is wrong. Raises RG440.';
 
--- Tools and prompts share their names, for clients see both as one list.
+-- Refuses a contract that declares a name of another contract in force. Tools and prompts share
+-- their names, for clients see both as one list. Raises RG409.
 create or replace function ragdb_internal.check_names_are_free(items ragdb_internal.contract_item[],
   contract text)
 returns void
@@ -72,10 +71,10 @@ begin
         hint = 'give it another name, or take the other out of force: ragdb.withdraw_contract()';
   end if;
 end $$;
-comment on function ragdb_internal.check_names_are_free is
-  'Refuses a contract that declares a name of another contract in force. Raises RG409.';
 
--- Whoever may not write a corpus of the version in force may not put another in its place.
+-- Refuses to replace a version of a contract (null: there is none) unless the caller may write its
+-- corpora. Whoever may not write a corpus of the version in force may not put another in its place.
+-- Raises RG401, RG409.
 create or replace function ragdb_internal.check_may_replace(contract text, version integer)
   returns void
 language plpgsql stable
@@ -98,10 +97,9 @@ begin
     where o.contract = check_may_replace.contract and o.version = check_may_replace.version
       and o.node = 'corpus' and exists (select from ragdb.corpora c where c.name = o.corpus);
 end $$;
-comment on function ragdb_internal.check_may_replace is
-  'Refuses to replace a version of a contract (null: there is none) unless the caller may write '
-  'its corpora. Raises RG401, RG409.';
 
+-- Stores a contract as its next version, puts that with its cases in force and returns its number.
+-- Raises RG409.
 create or replace function ragdb_internal.store_contract(contract text, nodes_hash bytea,
   items ragdb_internal.contract_item[])
 returns integer
@@ -129,10 +127,8 @@ begin
   perform ragdb_internal.replace_declared_cases(contract, v_version);
   return v_version;
 end $$;
-comment on function ragdb_internal.store_contract is
-  'Stores a contract as its next version, puts that with its cases in force and returns its '
-  'number. Raises RG409.';
 
+-- Returns the SHA-256 of the nodes and keys of a contract, wherever they stand in its text.
 create or replace function ragdb_internal.items_hash(items ragdb_internal.contract_item[])
   returns bytea
 language sql immutable parallel safe
@@ -141,9 +137,9 @@ return (
     i.node, i.parent_no, i.name, ragdb_internal.contract_slug(i.corpus), i.rag,
     ragdb_internal.stored_keys(i), i.prompt_sha256) order by i.node_no)::text))
   from pg_catalog.unnest(items) i);
-comment on function ragdb_internal.items_hash is
-  'Returns the SHA-256 of the nodes and keys of a contract, wherever they stand in its text.';
 
+-- Returns what ragdb_internal.items_hash returned when a version of a contract was applied, by its
+-- rows now.
 create or replace function ragdb_internal.stored_items_hash(contract text, version integer)
   returns bytea
 language sql stable parallel safe
@@ -153,10 +149,8 @@ return (
     order by n.node_no)::text))
   from ragdb.contract_nodes n
   where n.contract = stored_items_hash.contract and n.version = stored_items_hash.version);
-comment on function ragdb_internal.stored_items_hash is
-  'Returns what ragdb_internal.items_hash returned when a version of a contract was applied, by '
-  'its rows now.';
 
+-- Waits for the runs of the evals of a contract and of its version before, and has them wait.
 -- Before any corpus is locked, as everybody else does.
 create or replace function ragdb_internal.lock_rags(items ragdb_internal.contract_item[],
   contract text, old_version integer) returns void
@@ -170,8 +164,6 @@ begin atomic
     where n.contract = lock_rags.contract and n.version = old_version and n.node = 'rag'
     order by 1) r;
 end;
-comment on function ragdb_internal.lock_rags is
-  'Waits for the runs of the evals of a contract and of its version before, and has them wait.';
 
 -- Definer: contracts are granted to nobody. One at a time, for names are unique over all contracts.
 create or replace function ragdb.apply_contract(contract jsonb)

@@ -1,6 +1,8 @@
 -- The corpora of a contract as it declares them: their titles, rights and embedders.
 
--- Whoever gives readers a right must have it, so where no tenant is named the applier does.
+-- Brings the grants of a corpus in line with a contract: admin to its tenant, read to its readers,
+-- and nothing to those of the version before. Whoever gives readers a right must have it, so where
+-- no tenant is named the applier does. Raises RG400, RG401.
 create or replace function ragdb_internal.apply_grants(corpus text, corpus_id integer, tenant text,
   readers text[], was_tenant text, was_readers text[])
 returns void
@@ -35,10 +37,8 @@ begin
     end if;
   end loop;
 end $$;
-comment on function ragdb_internal.apply_grants is
-  'Brings the grants of a corpus in line with a contract: admin to its tenant, read to its '
-  'readers, and nothing to those of the version before. Raises RG400, RG401.';
 
+-- Makes a corpus of a contract, or brings its title and grants in line. Raises RG400, RG401.
 create or replace function ragdb_internal.apply_corpus(
   corpus text, title text, tenant text, readers text[], was_tenant text, was_readers text[])
 returns void
@@ -60,10 +60,10 @@ begin
   perform ragdb_internal.apply_grants(corpus, v_corpus.corpus_id, tenant, readers, was_tenant,
     was_readers);
 end $$;
-comment on function ragdb_internal.apply_corpus is
-  'Makes a corpus of a contract, or brings its title and grants in line. Raises RG400, RG401.';
 
--- What the version before gave is taken from the stored nodes, so that it can be taken back.
+-- Makes the corpora of a contract, or brings them in line, in the order of their names. What the
+-- version before gave is taken from the stored nodes, so that it can be taken back. Raises RG400,
+-- RG401.
 create or replace function ragdb_internal.apply_corpora(items ragdb_internal.contract_item[],
   contract text, old_version integer)
 returns void
@@ -91,11 +91,10 @@ begin
       v_corpus.readers, v_corpus.was_tenant, v_corpus.was_readers);
   end loop;
 end $$;
-comment on function ragdb_internal.apply_corpora is
-  'Makes the corpora of a contract, or brings them in line, in the order of their names. Raises '
-  'RG400, RG401.';
 
--- A model is known by its own name, or by that of an embedder that promises it.
+-- Has a corpus embedded by the model of a contract, and creates its embedder where there is none. A
+-- model is known by its own name, or by that of an embedder that promises it. Raises RG400, RG401,
+-- RG417.
 create or replace function ragdb_internal.apply_embedder(corpus text, model text, dims integer,
   metric text)
 returns void
@@ -119,11 +118,9 @@ begin
   end if;
   perform ragdb.embed_corpus(corpus, v_embedder.name);
 end $$;
-comment on function ragdb_internal.apply_embedder is
-  'Has a corpus embedded by the model of a contract, and creates its embedder where there is none. '
-  'Raises RG400, RG401, RG417.';
 
--- Before any name is compared, for whoever may apply nothing shall not learn what others declare.
+-- Refuses a contract over corpora that the caller may neither write nor create. Before any name is
+-- compared, for whoever may apply nothing shall not learn what others declare. Raises RG401.
 create or replace function ragdb_internal.check_may_apply(items ragdb_internal.contract_item[])
 returns void
 language plpgsql
@@ -146,5 +143,3 @@ begin
     end if;
   end loop;
 end $$;
-comment on function ragdb_internal.check_may_apply is
-  'Refuses a contract over corpora that the caller may neither write nor create. Raises RG401.';

@@ -1,5 +1,7 @@
 -- Breaches of the rules about corpora, sources, chunkings and embeds.
 
+-- Returns the corpora whose name cannot be stored, the nodes whose corpus is missing or unknown,
+-- and the second embeds of a corpus.
 create or replace function ragdb_internal.breaches_of_corpora(
   items ragdb_internal.contract_item[], declared ragdb_internal.contract_names)
 returns setof ragdb_internal.breach
@@ -34,11 +36,9 @@ begin atomic
     from pg_catalog.unnest(items) n where n.node = 'embed' and n.corpus is not null) e
   where e.nth > 1;
 end;
-comment on function ragdb_internal.breaches_of_corpora is
-  'Returns the corpora whose name cannot be stored, the nodes whose corpus is missing or unknown, '
-  'and the second embeds of a corpus.';
 
--- What a uri looks like depends on the kind: a local one stays below the folder of its contract.
+-- Whether an address is one of a source of this kind. What a uri looks like depends on the kind: a
+-- local one stays below the folder of its contract.
 create or replace function ragdb_internal.is_source_uri(uri text, kind text) returns boolean
 language sql immutable parallel safe
 return case kind
@@ -47,9 +47,8 @@ return case kind
   when 'local' then uri !~ '^([/~]|[a-z0-9]+://)' and uri !~ '(^|/)\.\.(/|$)'
   else true
 end;
-comment on function ragdb_internal.is_source_uri is
-  'Whether an address is one of a source of this kind.';
 
+-- Returns the sources whose address, resource or acl is wrong.
 create or replace function ragdb_internal.breaches_of_sources(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -82,9 +81,9 @@ begin atomic
   select ragdb_internal.breach('rag-source-acl-conflict', s.item, 'acl')
   from sources s where s.acl is distinct from s.first_acl;
 end;
-comment on function ragdb_internal.breaches_of_sources is
-  'Returns the sources whose address, resource or acl is wrong.';
 
+-- Returns the chunkings of an unknown source or of one that has another, and those whose overlap is
+-- too long.
 create or replace function ragdb_internal.breaches_of_chunkings(
   items ragdb_internal.contract_item[])
 returns setof ragdb_internal.breach
@@ -121,6 +120,3 @@ begin atomic
     array[c.keys ->> 'maxTokens'], words => 'overlap-of-default-too-long')
   from chunkings c where not c.keys ? 'overlap' and c.max_tokens <= 48;
 end;
-comment on function ragdb_internal.breaches_of_chunkings is
-  'Returns the chunkings of an unknown source or of one that has another, and those whose overlap '
-  'is too long.';

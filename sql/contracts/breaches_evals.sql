@@ -1,5 +1,6 @@
 -- Breaches of the rules about evaluations: their cases, assertions and answer contracts.
 
+-- Returns the evaluations and cases that lack what their other keys need.
 create or replace function ragdb_internal.breaches_of_evals(items ragdb_internal.contract_item[],
   declared ragdb_internal.contract_names)
 returns setof ragdb_internal.breach
@@ -27,10 +28,9 @@ begin atomic
   from pg_catalog.unnest(items) n
   where n.node = 'ragCase' and n.keys ? 'policy' and not n.keys ? 'anchor';
 end;
-comment on function ragdb_internal.breaches_of_evals is
-  'Returns the evaluations and cases that lack what their other keys need.';
 
--- A kind that is unknown breaks that rule alone.
+-- Returns the assertions of an unknown kind, and those whose keys are not those of their kind. A
+-- kind that is unknown breaks that rule alone.
 create or replace function ragdb_internal.breaches_of_kinds(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -71,9 +71,8 @@ begin atomic
   select ragdb_internal.breach('rag-assert-negate-invalid', a.item, 'negate', array[a.name])
   from assertions a where a.keys ? 'negate' and a.is_frozen;
 end;
-comment on function ragdb_internal.breaches_of_kinds is
-  'Returns the assertions of an unknown kind, and those whose keys are not those of their kind.';
 
+-- Returns the assertions of a known kind whose value cannot pass, cannot fail or cannot be read.
 create or replace function ragdb_internal.breaches_of_assertions(
   items ragdb_internal.contract_item[], declared ragdb_internal.contract_names)
 returns setof ragdb_internal.breach
@@ -110,9 +109,9 @@ begin atomic
   from assertions a
   where a.vacuous_at_0 and case a.property when 'count' then a.count else a.threshold end = 0;
 end;
-comment on function ragdb_internal.breaches_of_assertions is
-  'Returns the assertions of a known kind whose value cannot pass, cannot fail or cannot be read.';
 
+-- Returns the answer contracts and spans that cannot hold: spans outside the answer, too few of
+-- them, or citations that the rag does not require.
 create or replace function ragdb_internal.breaches_of_answers(items ragdb_internal.contract_item[],
   declared ragdb_internal.contract_names)
 returns setof ragdb_internal.breach
@@ -157,6 +156,3 @@ begin atomic
     and ragdb_internal.number(n.keys ->> 'minGroundingCoverage', 0, 1)
       > a.covered::float8 / nullif(a.total, 0);
 end;
-comment on function ragdb_internal.breaches_of_answers is
-  'Returns the answer contracts and spans that cannot hold: spans outside the answer, too few of '
-  'them, or citations that the rag does not require.';

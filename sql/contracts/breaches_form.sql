@@ -1,6 +1,8 @@
 -- Breaches of what holds for every node: its form, its place, its keys and its name. A breach that
 -- another rule reports already is left out.
 
+-- Returns the nodes that do not have the form of a node, that are unknown or misplaced, or whose
+-- name is too long.
 create or replace function ragdb_internal.breaches_of_form(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -37,10 +39,8 @@ begin atomic
     array[n.node, pg_catalog.length(n.name)::text])
   from pg_catalog.unnest(items) n where pg_catalog.length(n.name) > 200;
 end;
-comment on function ragdb_internal.breaches_of_form is
-  'Returns the nodes that do not have the form of a node, that are unknown or misplaced, or whose '
-  'name is too long.';
 
+-- Whether a text is a value of a key of this type, range and choices.
 create or replace function ragdb_internal.is_value(value text, type text, low float8, high float8,
   choices text[])
 returns boolean
@@ -56,19 +56,17 @@ return case type
     then value ~ '^ *[0-9]{1,6} *([smhdw]|(second|minute|hour|day|week)s?) *$'
   else true
 end;
-comment on function ragdb_internal.is_value is
-  'Whether a text is a value of a key of this type, range and choices.';
 
+-- Returns the metrics as a contract may write them, as one text.
 create or replace function ragdb_internal.listed_metrics() returns text
 language sql immutable parallel safe
 return (
   select pg_catalog.array_to_string(m.names[:pg_catalog.cardinality(m.names) - 1], ', ')
     || ' or ' || m.names[pg_catalog.cardinality(m.names)]
   from (select array(select l.written from ragdb_internal.eval_metrics() l) as names) m);
-comment on function ragdb_internal.listed_metrics is
-  'Returns the metrics as a contract may write them, as one text.';
 
--- Blank chunks of a span are missing, and reported as that.
+-- Returns the keys of nodes that are unknown, that are missing, or whose value is wrong. Blank
+-- chunks of a span are missing, and reported as that.
 create or replace function ragdb_internal.breaches_of_keys(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -105,10 +103,9 @@ begin atomic
   where n.is_sound and (n.keys ->> a.key) ~ '\S' is not true
     and not (a.type in ('integer', 'number', 'choice') and n.keys ? a.key);
 end;
-comment on function ragdb_internal.breaches_of_keys is
-  'Returns the keys of nodes that are unknown, that are missing, or whose value is wrong.';
 
--- A tool and a prompt of one name would be one tool.
+-- Returns the nodes whose name another node before them has where names are unique. A tool and a
+-- prompt of one name would be one tool.
 create or replace function ragdb_internal.breaches_of_names(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -144,5 +141,3 @@ begin atomic
     words => case when d.unique_per is null then 'declared-twice' else 'name-not-unique' end)
   from named d where d.nth > 1;
 end;
-comment on function ragdb_internal.breaches_of_names is
-  'Returns the nodes whose name another node before them has where names are unique.';

@@ -1,5 +1,6 @@
 -- Breaches of the rules about retrievers, rags and groundings.
 
+-- Returns the retrievers whose embed is missing, unknown or of another corpus.
 create or replace function ragdb_internal.breaches_of_retrievers(
   items ragdb_internal.contract_item[])
 returns setof ragdb_internal.breach
@@ -27,9 +28,9 @@ begin atomic
   from retrievers r
   where ragdb_internal.uses_embeddings(r.keys ->> 'mode') and not r.keys ? 'embed';
 end;
-comment on function ragdb_internal.breaches_of_retrievers is
-  'Returns the retrievers whose embed is missing, unknown or of another corpus.';
 
+-- Returns the nodes whose rag is missing or unknown, the rags whose retriever is unknown or whose
+-- grounding does not require citations as they do, and the second groundings of a rag.
 create or replace function ragdb_internal.breaches_of_rags(items ragdb_internal.contract_item[],
   declared ragdb_internal.contract_names)
 returns setof ragdb_internal.breach
@@ -71,6 +72,3 @@ begin atomic
     from pg_catalog.unnest(items) n where n.node = 'grounding' and n.rag is not null) g
   where g.nth > 1;
 end;
-comment on function ragdb_internal.breaches_of_rags is
-  'Returns the nodes whose rag is missing or unknown, the rags whose retriever is unknown or whose '
-  'grounding does not require citations as they do, and the second groundings of a rag.';

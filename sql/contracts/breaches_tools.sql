@@ -1,7 +1,7 @@
 -- Breaches of the rules about tools and prompts: their names, params, retrieves and output.
 
--- ragdb mcp serves these itself; BUILTIN in ragdb/mcp/catalogue.py and CHANGES in
--- ragdb/mcp/changes.py hold what each does.
+-- Lists the tools of ragdb mcp, whose names no contract may use. ragdb mcp serves these itself;
+-- BUILTIN in ragdb/mcp/catalogue.py and CHANGES in ragdb/mcp/changes.py hold what each does.
 create or replace function ragdb_internal.builtin_tools() returns text[]
 language sql immutable parallel safe
 return array['search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 'replay_trace',
@@ -11,9 +11,9 @@ return array['search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 're
   'create_corpus', 'drop_corpus', 'delete_document', 'append_turns', 'add_edges', 'remove_edges',
   'add_synonyms', 'remove_synonyms', 'promote', 'propose', 'decide_proposal', 'record_feedback',
   'list_peers', 'ask_peers'];
-comment on function ragdb_internal.builtin_tools is
-  'Lists the tools of ragdb mcp, whose names no contract may use.';
 
+-- Returns the tools and prompts whose name cannot be served, the params that do nothing, and the
+-- second retrieves of a tool.
 create or replace function ragdb_internal.breaches_of_tools(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -38,10 +38,9 @@ begin atomic
     from pg_catalog.unnest(items) n where n.node = 'retrieve' and n.parent_no is not null) r
   where r.nth > 1;
 end;
-comment on function ragdb_internal.breaches_of_tools is
-  'Returns the tools and prompts whose name cannot be served, the params that do nothing, and the '
-  'second retrieves of a tool.';
 
+-- Returns the retrieves without one target and one query, and those whose target or query is
+-- unknown.
 create or replace function ragdb_internal.breaches_of_retrieves(
   items ragdb_internal.contract_item[], declared ragdb_internal.contract_names)
 returns setof ragdb_internal.breach
@@ -81,10 +80,9 @@ begin atomic
       where p.node = 'param' and p.parent_no = r.parent_no and p.name is not null) as names) p
   where r.keys ? 'queryParam' and r.query_param <> all (p.names);
 end;
-comment on function ragdb_internal.breaches_of_retrieves is
-  'Returns the retrieves without one target and one query, and those whose target or query is '
-  'unknown.';
 
+-- Returns the retrieves whose output is unknown, or does not carry the citations and sources that
+-- it must.
 create or replace function ragdb_internal.breaches_of_output(items ragdb_internal.contract_item[],
   declared ragdb_internal.contract_names)
 returns setof ragdb_internal.breach
@@ -123,10 +121,8 @@ begin atomic
   select ragdb_internal.breach('mcp-retrieve-output-source-required', r.item, 'sourceField')
   from retrieves r where r.keys ->> 'provenance' = 'source' and not r.keys ? 'sourceField';
 end;
-comment on function ragdb_internal.breaches_of_output is
-  'Returns the retrieves whose output is unknown, or does not carry the citations and sources that '
-  'it must.';
 
+-- Returns the fields of retrieves that have no output to stand in, or the name of another field.
 create or replace function ragdb_internal.breaches_of_fields(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -155,5 +151,3 @@ begin atomic
     array[f.key, ragdb_internal.quote(f.field)])
   from fields f where f.field = any (f.others) or f.field !~ '\S';
 end;
-comment on function ragdb_internal.breaches_of_fields is
-  'Returns the fields of retrieves that have no output to stand in, or the name of another field.';

@@ -1,19 +1,19 @@
 -- Which characters of an answer count, where they stand, and how two texts are compared.
 
--- White space as JavaScript has it, which is more than that of ASCII.
+-- Returns a regular expression for a run of white space. White space as JavaScript has it, which is
+-- more than that of ASCII.
 create or replace function ragdb_internal.white_space() returns text
 language sql immutable parallel safe
 return U&'[\0009-\000D\0020\00A0\1680\2000-\200A\2028\2029\202F\205F\3000\FEFF]+';
-comment on function ragdb_internal.white_space is
-  'Returns a regular expression for a run of white space.';
 
+-- Returns a text without its white space, that of Unicode included.
 create or replace function ragdb_internal.without_space(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(without_space.text,
   ragdb_internal.white_space() collate "C", '', 'g');
-comment on function ragdb_internal.without_space is
-  'Returns a text without its white space, that of Unicode included.';
 
+-- Returns a text as lexical support compares it: in NFKC, in one case, with one space for each run
+-- of punctuation and white space.
 create or replace function ragdb_internal.support_form(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.btrim(pg_catalog.regexp_replace(
@@ -21,11 +21,10 @@ return pg_catalog.btrim(pg_catalog.regexp_replace(
     ragdb_internal.fold(normalize(pg_catalog.replace(support_form.text, U&'\00AD', ''), nfkc)),
     '[.,;:!?]+', ' ', 'g'),
   ragdb_internal.white_space() collate "C", ' ', 'g'));
-comment on function ragdb_internal.support_form is
-  'Returns a text as lexical support compares it: in NFKC, in one case, with one space for each '
-  'run of punctuation and white space.';
 
--- Offsets arrive in the unit of their maker; we count in code points.
+-- Returns the number of code points before each offset of a text, from offset 0, in the unit utf16
+-- or byte; null for an offset inside a character. Offsets arrive in the unit of their maker; we
+-- count in code points.
 create or replace function ragdb_internal.code_point_offsets(text text, unit text) returns integer[]
 language sql immutable parallel safe
 return array(
@@ -35,10 +34,8 @@ return array(
       case unit when 'utf16' then case pg_catalog.octet_length(c.c) when 4 then 2 else 1 end
         else pg_catalog.octet_length(c.c) end) w (i)
   order by c.n, w.i) || pg_catalog.length(code_point_offsets.text);
-comment on function ragdb_internal.code_point_offsets is
-  'Returns the number of code points before each offset of a text, from offset 0, in the unit '
-  'utf16 or byte; null for an offset inside a character.';
 
+-- Returns how many characters of an answer, other than white space, stand in some spans.
 create or replace function ragdb_internal.covered_characters(answer text, spans int4multirange)
   returns bigint
 language sql immutable parallel safe
@@ -46,10 +43,9 @@ return (
   select coalesce(pg_catalog.sum(pg_catalog.length(ragdb_internal.without_space(pg_catalog.substr(
     answer, pg_catalog.lower(r) + 1, pg_catalog.upper(r) - pg_catalog.lower(r))))), 0)
   from pg_catalog.unnest(spans) r);
-comment on function ragdb_internal.covered_characters is
-  'Returns how many characters of an answer, other than white space, stand in some spans.';
 
--- A decimal point or comma may follow the number in the chunk, where no digit comes after it.
+-- Whether each number of what is said stands in one of some texts. A decimal point or comma may
+-- follow the number in the chunk, where no digit comes after it.
 create or replace function ragdb_internal.has_numbers(said text, texts text[]) returns boolean
 language sql immutable parallel safe
 return not exists (
@@ -58,5 +54,3 @@ return not exists (
     select from pg_catalog.unnest(texts) t (text)
     where t.text ~ ('(^|[^0-9.,]|[^0-9][.,])' || pg_catalog.replace(m.number[1], '.', '\.')
       || '($|[^0-9.,]|[.,]($|[^0-9]))')));
-comment on function ragdb_internal.has_numbers is
-  'Whether each number of what is said stands in one of some texts.';

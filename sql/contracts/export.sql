@@ -1,6 +1,7 @@
 -- Stored contracts: who may read them, and how they are listed and given back.
 
--- A contract over `personal` tells of its owner what the corpus does, so it is theirs alone.
+-- Whether a version of a contract is over the corpus personal of another role than the caller. A
+-- contract over `personal` tells of its owner what the corpus does, so it is theirs alone.
 create or replace function ragdb_internal.is_others_contract(contract text, version integer)
   returns boolean
 language sql stable parallel safe
@@ -10,9 +11,9 @@ return exists (
   where k.contract = is_others_contract.contract and k.version = is_others_contract.version
     and n.node = 'corpus' and n.corpus = 'personal'
     and not ragdb_internal.is_caller(k.applied_by, k.applied_by_oid));
-comment on function ragdb_internal.is_others_contract is
-  'Whether a version of a contract is over the corpus personal of another role than the caller.';
 
+-- Whether the caller may read a corpus of a contract, or is an admin; of a contract over the corpus
+-- personal, whether the caller applied it.
 create or replace function ragdb_internal.may_read_contract(contract text, version integer)
   returns boolean
 language sql stable parallel safe
@@ -24,19 +25,16 @@ return (exists (
       and ragdb_internal.privilege(c) > 0)
   or pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage'))
   and not ragdb_internal.is_others_contract(may_read_contract.contract, may_read_contract.version);
-comment on function ragdb_internal.may_read_contract is
-  'Whether the caller may read a corpus of a contract, or is an admin; of a contract over the '
-  'corpus personal, whether the caller applied it.';
 
+-- Returns a stored node as ragdb.apply_contract takes it, without those below it.
 create or replace function ragdb_internal.node_json(node ragdb.contract_nodes) returns jsonb
 language sql immutable parallel safe
 return pg_catalog.jsonb_build_object('node', (node).node, 'line', (node).line,
     'column', (node)."column", 'keys', (node).keys, 'columns', (node).columns)
   || case when (node).prompt_sha256 is null then '{}'
     else pg_catalog.jsonb_build_object('prompt_sha256', (node).prompt_sha256) end;
-comment on function ragdb_internal.node_json is
-  'Returns a stored node as ragdb.apply_contract takes it, without those below it.';
 
+-- Returns the top nodes of a contract with all below them, as JSON.
 create or replace function ragdb_internal.contract_tree(contract text, version integer)
   returns jsonb
 language sql stable parallel safe
@@ -56,9 +54,8 @@ begin atomic
     join ragdb.contract_nodes n on n.contract = contract_tree.contract
       and n.version = contract_tree.version and n.node_no = w.node_no;
 end;
-comment on function ragdb_internal.contract_tree is
-  'Returns the top nodes of a contract with all below them, as JSON.';
 
+-- Returns a version of a contract (null: the one in force) that the caller may read. Raises RG441.
 create or replace function ragdb_internal.contract_version(contract text, version integer)
   returns integer
 language plpgsql stable parallel safe
@@ -81,9 +78,6 @@ begin
   end if;
   return v_version;
 end $$;
-comment on function ragdb_internal.contract_version is
-  'Returns a version of a contract (null: the one in force) that the caller may read. Raises '
-  'RG441.';
 
 -- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
 create or replace function ragdb.export_contract(contract text, version integer default null)

@@ -1,5 +1,6 @@
 -- Markers such as [1] in an answer, read as grounding spans.
 
+-- Cuts an answer into its [n] markers and what is said between them; either marker or said is null.
 create or replace function ragdb_internal.marked(answer text)
 returns table (n bigint, marker text, said text)
 language sql immutable parallel safe
@@ -8,13 +9,11 @@ begin atomic
   from pg_catalog.regexp_matches(marked.answer,
     '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality p (part, n);
 end;
-comment on function ragdb_internal.marked is
-  'Cuts an answer into its [n] markers and what is said between them; either marker or said is '
-  'null.';
 
--- Each marker grounds the text since the one before it; markers with nothing but punctuation
--- between them ground the same text. The answer is cut up once: to look for each marker anew would
--- read it as often as it has markers.
+-- Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds
+-- and its own place, from 0. Each marker grounds the text since the one before it; markers with
+-- nothing but punctuation between them ground the same text. The answer is cut up once: to look for
+-- each marker anew would read it as often as it has markers.
 create or replace function ragdb_internal.markers(answer text)
 returns table (n integer, start_offset integer, end_offset integer, marker_offset integer)
 language plpgsql immutable parallel safe
@@ -45,9 +44,6 @@ begin
     v_from := v_marker.stop;
   end loop;
 end $$;
-comment on function ragdb_internal.markers is
-  'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds '
-  'and its own place, from 0.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb

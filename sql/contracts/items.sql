@@ -1,23 +1,22 @@
 -- The nodes of a contract being read, one row each, in the order in which they are written, with
 -- what each stands in and belongs to. Nothing is refused here: rules look at the rows.
 
+-- A node of a contract being read: what it is, what it stands in, and whether it has the form of a
+-- node.
 create type ragdb_internal.contract_item as (
   node_no integer, parent_no integer, node text, name text, corpus text, rag text, keys jsonb,
   columns jsonb, prompt_sha256 text, line integer, "column" integer, parent_node text,
   parent_name text, grandparent_node text, depth integer, is_sound boolean);
-comment on type ragdb_internal.contract_item is
-  'A node of a contract being read: what it is, what it stands in, and whether it has the form of '
-  'a node.';
 
+-- Whether a value has the form {"contract": name, "nodes": […]}.
 create or replace function ragdb_internal.is_contract(contract jsonb) returns boolean
 language sql immutable parallel safe
 return pg_catalog.jsonb_typeof(is_contract.contract) = 'object'
   and coalesce(pg_catalog.jsonb_typeof(is_contract.contract -> 'nodes') = 'array', false)
   and coalesce(is_contract.contract ->> 'contract', 'contract')
     ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
-comment on function ragdb_internal.is_contract is
-  'Whether a value has the form {"contract": name, "nodes": […]}.';
 
+-- Whether a value has the form {"node", "keys", "children"} of a node.
 create or replace function ragdb_internal.is_contract_node(written jsonb) returns boolean
 language sql immutable parallel safe
 return pg_catalog.jsonb_typeof(written) = 'object'
@@ -30,17 +29,15 @@ return pg_catalog.jsonb_typeof(written) = 'object'
   and pg_catalog.jsonb_path_exists(written,
     'strict $.keys.* ? (@.type() == "object" || @.type() == "array" || @.type() == "null")',
     '{}', true) is not true;
-comment on function ragdb_internal.is_contract_node is
-  'Whether a value has the form {"node", "keys", "children"} of a node.';
 
+-- Returns the array or object (type) under a key; an empty one where it is anything else.
 create or replace function ragdb_internal.json_part(written jsonb, key text, type text)
   returns jsonb
 language sql immutable parallel safe
 return case pg_catalog.jsonb_typeof(written -> key) when type then written -> key
   else case type when 'array' then '[]' else '{}' end::jsonb end;
-comment on function ragdb_internal.json_part is
-  'Returns the array or object (type) under a key; an empty one where it is anything else.';
 
+-- Returns the nodes of a contract as they are written, numbered from 1, with their depth from 1.
 -- Depth 17 is one too many, and enough to say so.
 create or replace function ragdb_internal.written_nodes(contract jsonb)
   returns table (path bigint[], node_no integer, depth integer, written jsonb)
@@ -60,17 +57,15 @@ begin atomic
   select w.path, pg_catalog.row_number() over (order by w.path)::integer, w.depth, w.written
   from walk w;
 end;
-comment on function ragdb_internal.written_nodes is
-  'Returns the nodes of a contract as they are written, numbered from 1, with their depth from 1.';
 
+-- Returns the corpus or rag (wanted) that a node names itself, or else that it stands in.
 create or replace function ragdb_internal.named_or_above(named text, wanted text, parent_node text,
   parent_name text)
 returns text
 language sql immutable parallel safe
 return coalesce(named, case when parent_node = wanted then parent_name end);
-comment on function ragdb_internal.named_or_above is
-  'Returns the corpus or rag (wanted) that a node names itself, or else that it stands in.';
 
+-- Returns the name of the corpus that a node of a contract belongs to; null for other nodes.
 create or replace function ragdb_internal.corpus_of(node text, keys jsonb, parent_node text,
   parent_name text)
 returns text
@@ -81,18 +76,15 @@ return case
     then ragdb_internal.named_or_above(keys ->> 'corpus', 'corpus', parent_node, parent_name)
   when node in ('embed', 'retriever') then keys ->> 'corpus'
 end;
-comment on function ragdb_internal.corpus_of is
-  'Returns the name of the corpus that a node of a contract belongs to; null for other nodes.';
 
+-- Returns the mode of a retriever by its keys: hybrid with an embed, else lexical, unless declared.
 create or replace function ragdb_internal.retriever_mode(keys jsonb) returns text
 language sql immutable parallel safe
 return coalesce(keys ->> 'mode', case when keys ? 'embed' then 'hybrid' else 'lexical' end);
-comment on function ragdb_internal.retriever_mode is
-  'Returns the mode of a retriever by its keys: hybrid with an embed, else lexical, unless '
-  'declared.';
 
--- The language calls what an assertion is held to "the given value", whatever its kind: a bound may
--- be written as value too.
+-- Returns the keys of an assertion; a value that stands for the one bound of its kind goes under
+-- the name of that bound. The language calls what an assertion is held to "the given value",
+-- whatever its kind: a bound may be written as value too.
 create or replace function ragdb_internal.assertion_keys(keys jsonb) returns jsonb
 language sql immutable parallel safe
 return coalesce((
@@ -100,10 +92,8 @@ return coalesce((
   from ragdb_internal.assertion_kinds() k
   where k.kind = keys ->> 'kind' and k.property in ('threshold', 'count', 'valueMs')
     and keys ? 'value' and not keys ? k.property), keys);
-comment on function ragdb_internal.assertion_keys is
-  'Returns the keys of an assertion; a value that stands for the one bound of its kind goes under '
-  'the name of that bound.';
 
+-- Returns the nodes of a contract in their order, with the corpus and the rag that each belongs to.
 -- A line or column that is wrong only misplaces a message, so it is left out.
 create or replace function ragdb_internal.contract_items(contract jsonb)
   returns setof ragdb_internal.contract_item
@@ -142,16 +132,13 @@ begin atomic
     left join placed g on g.node_no = p.parent_no
   order by n.node_no;
 end;
-comment on function ragdb_internal.contract_items is
-  'Returns the nodes of a contract in their order, with the corpus and the rag that each belongs '
-  'to.';
 
+-- The names of corpora, retrievers and rags that a contract declares; the rags whose grounding
+-- requires citations, and all that require them.
 create type ragdb_internal.contract_names as (
   corpora text[], retrievers text[], rags text[], grounded_rags text[], citing_rags text[]);
-comment on type ragdb_internal.contract_names is
-  'The names of corpora, retrievers and rags that a contract declares; the rags whose grounding '
-  'requires citations, and all that require them.';
 
+-- Returns the names that a contract declares, each once.
 create or replace function ragdb_internal.contract_names(items ragdb_internal.contract_item[])
   returns ragdb_internal.contract_names
 language sql immutable parallel safe
@@ -173,5 +160,3 @@ return (
     select null, i.rag, true from pg_catalog.unnest(items) i
     where i.node = 'rag' and i.keys ->> 'citations' = 'true') n
   where n.name is not null);
-comment on function ragdb_internal.contract_names is
-  'Returns the names that a contract declares, each once.';

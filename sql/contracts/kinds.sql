@@ -2,18 +2,18 @@
 -- depends on one of their names reads it here. A new kind of assertion is a row of the list, its
 -- branch in evaluation/assertion_tests.sql (or trace_assertions.sql) and its test.
 
+-- A kind of assertion: the properties that it must have, separated by a space, and the one that it
+-- may have (option); when it passes (meaning); what its message expects (expectation, for format:
+-- value, count, number, a or every, depth, first text, second text); whether it is one of the
+-- closed group (is_frozen); the metric of labels that it measures; what of a chunk its value is
+-- compared with (seeks: text, source, glob of a source, hash, or item, which is an id or a glob of
+-- a source); whether its value is a list (splits); what it needs (trace or answer); and whether it
+-- cannot fail at 0.
 create type ragdb_internal.assertion_kind as (
   kind text, property text, meaning text, expectation text, is_frozen boolean, option text,
   metric text, seeks text, splits boolean, needs text, vacuous_at_0 boolean);
-comment on type ragdb_internal.assertion_kind is
-  'A kind of assertion: the properties that it must have, separated by a space, and the one that '
-  'it may have (option); when it passes (meaning); what its message expects (expectation, for '
-  'format: value, count, number, a or every, depth, first text, second text); whether it is one of '
-  'the closed group (is_frozen); the metric of labels that it measures; what of a chunk its value '
-  'is compared with (seeks: text, source, glob of a source, hash, or item, which is an id or a '
-  'glob of a source); whether its value is a list (splits); what it needs (trace or answer); and '
-  'whether it cannot fail at 0.';
 
+-- Returns a row of the list of assertion kinds.
 create or replace function ragdb_internal.assertion_kind(kind text, property text, meaning text,
   expectation text, is_frozen boolean default false, option text default null,
   metric text default null, seeks text default null, splits boolean default false,
@@ -22,9 +22,8 @@ returns ragdb_internal.assertion_kind
 language sql immutable parallel safe
 return row(kind, property, meaning, expectation, is_frozen, option, metric, seeks, splits, needs,
   vacuous_at_0)::ragdb_internal.assertion_kind;
-comment on function ragdb_internal.assertion_kind is
-  'Returns a row of the list of assertion kinds.';
 
+-- Lists the kinds of ragAssert.
 create or replace function ragdb_internal.assertion_kinds()
   returns setof ragdb_internal.assertion_kind
 language sql immutable parallel safe
@@ -147,18 +146,15 @@ begin atomic
       'expected the answer to abstain', needs => 'answer')
   ]) k;
 end;
-comment on function ragdb_internal.assertion_kinds is
-  'Lists the kinds of ragAssert.';
 
--- Of these kinds `count` is a number of places, so it begins at 1.
+-- Whether the count of a kind of assertion is a number of places, from 1. Of these kinds `count` is
+-- a number of places, so it begins at 1.
 create or replace function ragdb_internal.counts_places(kind ragdb_internal.assertion_kind)
   returns boolean
 language sql immutable parallel safe
 return 'count' = any (pg_catalog.string_to_array(
     pg_catalog.concat_ws(' ', (kind).property, (kind).option), ' '))
   and pg_catalog.num_nonnulls((kind).metric, (kind).seeks) > 0;
-comment on function ragdb_internal.counts_places is
-  'Whether the count of a kind of assertion is a number of places, from 1.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.assertion_kinds()
@@ -171,6 +167,8 @@ comment on function ragdb.assertion_kinds is
   'Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second group, the '
   'properties that each takes, and when it passes.';
 
+-- Lists the metrics of evaluations: as stored, as written in a contract, and whether each is
+-- measured at a depth k.
 create or replace function ragdb_internal.eval_metrics()
   returns table (metric text, written text, has_depth boolean)
 language sql immutable parallel safe
@@ -189,10 +187,9 @@ begin atomic
     ('map', 'map', false)
   ) as m (metric, written, has_depth);
 end;
-comment on function ragdb_internal.eval_metrics is
-  'Lists the metrics of evaluations: as stored, as written in a contract, and whether each is '
-  'measured at a depth k.';
 
+-- Returns the stored name of a metric that is written in camel or snake case, with @k (10 unless
+-- given) where it has a depth; null for an unknown one.
 create or replace function ragdb_internal.eval_metric(metric text) returns text
 language sql immutable parallel safe
 return (
@@ -207,10 +204,9 @@ return (
         '([a-z])([A-Z])', '\1_\2', 'g') collate "C") as name,
       nullif(pg_catalog.split_part(eval_metric.metric, '@', 2), '') as depth) m
     join ragdb_internal.eval_metrics() l on l.metric = m.name);
-comment on function ragdb_internal.eval_metric is
-  'Returns the stored name of a metric that is written in camel or snake case, with @k (10 unless '
-  'given) where it has a depth; null for an unknown one.';
 
+-- Lists the policies of grounding, the default first: the share of an answer that must be grounded,
+-- and whether a span's text must be in a chunk, unless a contract says otherwise.
 create or replace function ragdb_internal.grounding_policies()
   returns table (policy text, min_coverage float8, lexical_support boolean)
 language sql immutable parallel safe
@@ -220,6 +216,3 @@ begin atomic
     ('lenient', 0, false)
   ) as p (policy, min_coverage, lexical_support);
 end;
-comment on function ragdb_internal.grounding_policies is
-  'Lists the policies of grounding, the default first: the share of an answer that must be '
-  'grounded, and whether a span''s text must be in a chunk, unless a contract says otherwise.';

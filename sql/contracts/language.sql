@@ -1,6 +1,7 @@
 -- The language of contracts: its nodes, what each may stand in, and its keys.
 
--- '' is the top.
+-- Lists the nodes of the contract language with the nodes that each may stand in (an empty name: at
+-- the top), and the rule that another place breaks. '' is the top.
 create or replace function ragdb_internal.contract_parents()
   returns table (node text, parents text[], rule text)
 language sql immutable parallel safe
@@ -24,12 +25,10 @@ begin atomic
     ('retrieve', array['tool', 'prompt'], 'mcp-retrieve-missing-container')
   ) as p (node, parents, rule);
 end;
-comment on function ragdb_internal.contract_parents is
-  'Lists the nodes of the contract language with the nodes that each may stand in (an empty name: '
-  'at the top), and the rule that another place breaks.';
 
--- One row a key. `missing` is the rule that its absence, or a blank text, breaks; it is null where
--- the key may be left out.
+-- Lists the keys of the contract language with their type, their range or choices, and the rules
+-- that a wrong or a missing value breaks. One row a key. `missing` is the rule that its absence, or
+-- a blank text, breaks; it is null where the key may be left out.
 create or replace function ragdb_internal.contract_keys()
 returns table (node text, key text, type text, low float8, high float8, choices text[], rule text,
   missing text)
@@ -165,14 +164,10 @@ begin atomic
     ('retrieve', 'scoreField', 'text', null, null, null, null, null)
   ) as k (node, key, type, low, high, choices, rule, missing);
 end;
-comment on function ragdb_internal.contract_keys is
-  'Lists the keys of the contract language with their type, their range or choices, and the rules '
-  'that a wrong or a missing value breaks.';
 
+-- Returns the stored name of a contract's corpus: in lower case, with a hyphen for every run of
+-- characters that are not a-z, 0-9 or a hyphen.
 create or replace function ragdb_internal.contract_slug(name text) returns text
 language sql immutable parallel safe
 return pg_catalog.left(pg_catalog.regexp_replace(
   pg_catalog.lower(contract_slug.name collate "C"), '[^a-z0-9-]+', '-', 'g'), 64);
-comment on function ragdb_internal.contract_slug is
-  'Returns the stored name of a contract''s corpus: in lower case, with a hyphen for every run of '
-  'characters that are not a-z, 0-9 or a hyphen.';

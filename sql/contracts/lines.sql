@@ -1,22 +1,20 @@
 -- The lines of a contract's text: the node that each names, and the line that it stands below. A
 -- column counts characters from 1, and a tab is one of them.
 
+-- A line of a contract: how many spaces it begins with, the node that it names (null: none) and
+-- what follows, the line that it stands below, its depth from 1, and the words (rule_words) of what
+-- is wrong with its indentation.
 create type ragdb_internal.contract_line as (
   line integer, indent integer, node text, rest text, parent_line integer, depth integer,
   wrong text[]);
-comment on type ragdb_internal.contract_line is
-  'A line of a contract: how many spaces it begins with, the node that it names (null: none) and '
-  'what follows, the line that it stands below, its depth from 1, and the words (rule_words) of '
-  'what is wrong with its indentation.';
 
+-- Something in the text of a contract that cannot be read: where, the name of its words
+-- (rule_words), and what else these tell.
 create type ragdb_internal.syntax_problem as (
   line integer, "column" integer, words text, details text[]);
-comment on type ragdb_internal.syntax_problem is
-  'Something in the text of a contract that cannot be read: where, the name of its words '
-  '(rule_words), and what else these tell.';
 
--- A byte order mark is not a character of the first line, nor the return of a line that ends as in
--- DOS one of that.
+-- Returns the lines of a text, numbered from 1. A byte order mark is not a character of the first
+-- line, nor the return of a line that ends as in DOS one of that.
 create or replace function ragdb_internal.text_lines(contract text)
   returns table (line integer, written text)
 language sql immutable parallel safe
@@ -28,9 +26,9 @@ begin atomic
     case when pg_catalog.left(contract, 1) = U&'\FEFF' then pg_catalog.substr(contract, 2)
       else contract end, E'\n') with ordinality s (written, line);
 end;
-comment on function ragdb_internal.text_lines is
-  'Returns the lines of a text, numbered from 1.';
 
+-- Returns the lines of a contract that say something and can be read, without their place among the
+-- others.
 create or replace function ragdb_internal.contract_lines(contract text)
   returns setof ragdb_internal.contract_line
 language sql immutable parallel safe
@@ -47,10 +45,9 @@ begin atomic
     and pg_catalog.left(n.written, 1) <> E'\t'
     and l.written !~ '[\x01-\x08\x0a-\x1f\x7f]';
 end;
-comment on function ragdb_internal.contract_lines is
-  'Returns the lines of a contract that say something and can be read, without their place among '
-  'the others.';
 
+-- Returns the lines of a contract that cannot be read: one has a control character, or a tab in its
+-- indentation.
 create or replace function ragdb_internal.problems_of_lines(contract text)
   returns setof ragdb_internal.syntax_problem
 language sql immutable parallel safe
@@ -69,11 +66,10 @@ begin atomic
   where p.words is not null
   order by l.line;
 end;
-comment on function ragdb_internal.problems_of_lines is
-  'Returns the lines of a contract that cannot be read: one has a control character, or a tab in '
-  'its indentation.';
 
--- A line ends those above it that are indented as far or farther.
+-- Returns the lines of a contract with the line that each stands below and its depth, which is null
+-- for one that is more than 16 levels deep. A line ends those above it that are indented as far or
+-- farther.
 create or replace function ragdb_internal.placed_lines(lines ragdb_internal.contract_line[])
   returns setof ragdb_internal.contract_line
 language plpgsql immutable parallel safe
@@ -108,10 +104,9 @@ begin
     return next v_line;
   end loop;
 end $$;
-comment on function ragdb_internal.placed_lines is
-  'Returns the lines of a contract with the line that each stands below and its depth, which is '
-  'null for one that is more than 16 levels deep.';
 
+-- Returns the lines of a contract that are wrongly indented, or that do not begin with the name of
+-- a node.
 create or replace function ragdb_internal.problems_of_places(lines ragdb_internal.contract_line[])
   returns setof ragdb_internal.syntax_problem
 language sql immutable parallel safe
@@ -123,6 +118,3 @@ begin atomic
         else '{}' end) with ordinality w (words, n)
   order by l.line, w.n;
 end;
-comment on function ragdb_internal.problems_of_places is
-  'Returns the lines of a contract that are wrongly indented, or that do not begin with the name '
-  'of a node.';

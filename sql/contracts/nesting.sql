@@ -1,12 +1,12 @@
 -- Nodes of a contract put below each other, as JSON.
 
+-- A node of a contract as the text of a JSON object without children: its place in the contract,
+-- and its depth from 1.
 create type ragdb_internal.flat_node as (node_no integer, depth integer, written text);
-comment on type ragdb_internal.flat_node is
-  'A node of a contract as the text of a JSON object without children: its place in the contract, '
-  'and its depth from 1.';
 
--- A node is followed by its first child, or else by what ends it and perhaps others around it. So
--- one pass over the text is enough, and its cost is that of its length.
+-- Returns the top nodes of a contract, each with those below it. A node is followed by its first
+-- child, or else by what ends it and perhaps others around it. So one pass over the text is enough,
+-- and its cost is that of its length.
 create or replace function ragdb_internal.nested_nodes(nodes ragdb_internal.flat_node[])
   returns jsonb
 language sql immutable parallel safe
@@ -23,5 +23,3 @@ begin atomic
     '' order by p.node_no), '') || ']')::jsonb
   from placed p;
 end;
-comment on function ragdb_internal.nested_nodes is
-  'Returns the top nodes of a contract, each with those below it.';

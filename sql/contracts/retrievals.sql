@@ -1,6 +1,7 @@
 -- A retrieval given as JSON, {"query", "chunks"}: whether it can be evaluated, and how much of the
 -- chunks fits a context.
 
+-- Whether a value has the form {"id", "text", "source", "citation"} of a retrieved chunk.
 create or replace function ragdb_internal.is_retrieved_chunk(chunk jsonb) returns boolean
 language sql immutable parallel safe
 return pg_catalog.jsonb_typeof(chunk) = 'object'
@@ -8,9 +9,8 @@ return pg_catalog.jsonb_typeof(chunk) = 'object'
   and pg_catalog.jsonb_typeof(chunk -> 'text') is not distinct from 'string'
   and pg_catalog.jsonb_typeof(chunk -> 'source') is not distinct from 'string'
   and ragdb_internal.is_citation(coalesce(chunk -> 'citation', '{}'));
-comment on function ragdb_internal.is_retrieved_chunk is
-  'Whether a value has the form {"id", "text", "source", "citation"} of a retrieved chunk.';
 
+-- Returns what is wrong with the first wrong one of some retrieved chunks; null when none is.
 create or replace function ragdb_internal.chunks_problem(chunks jsonb) returns text
 language sql immutable parallel safe
 return (
@@ -28,9 +28,8 @@ return (
       end as problem
     from pg_catalog.jsonb_array_elements(chunks) with ordinality c (chunk, n)) p
   where p.problem is not null order by p.n limit 1);
-comment on function ragdb_internal.chunks_problem is
-  'Returns what is wrong with the first wrong one of some retrieved chunks; null when none is.';
 
+-- Returns what is wrong with a retrieval given as JSON; null for one that can be evaluated.
 create or replace function ragdb_internal.retrieval_problem(case_name text, retrieval jsonb)
   returns text
 language sql immutable parallel safe
@@ -41,11 +40,10 @@ return 'RAG eval case ''' || coalesce(case_name, '') || ''' retriever failed: '
       or pg_catalog.jsonb_typeof(retrieval -> 'chunks') is distinct from 'array'
       then 'retriever returned no query and chunks'
     else ragdb_internal.chunks_problem(retrieval -> 'chunks') end) || '.';
-comment on function ragdb_internal.retrieval_problem is
-  'Returns what is wrong with a retrieval given as JSON; null for one that can be evaluated.';
 
--- The one rule of maxContext: whole texts in their order while they fit, the next one cut, none
--- after it.
+-- Returns the texts, numbered from 1, that a context of so many code points (null: any number)
+-- takes in, each as much as fits. The one rule of maxContext: whole texts in their order while they
+-- fit, the next one cut, none after it.
 create or replace function ragdb_internal.within_context(texts text[], max_context integer)
   returns table (n bigint, text text, is_cut boolean)
 language sql immutable parallel safe
@@ -58,6 +56,3 @@ begin atomic
     from pg_catalog.unnest(texts) with ordinality u (text, n)) t
   where t.before < coalesce(max_context, 2147483647);
 end;
-comment on function ragdb_internal.within_context is
-  'Returns the texts, numbered from 1, that a context of so many code points (null: any number) '
-  'takes in, each as much as fits.';

@@ -1,5 +1,6 @@
 -- Retrieval through a retriever of a contract: how it searches, and searches by its name.
 
+-- Returns a retriever, rag or tool of the contracts in force by its name. Raises RG441.
 create or replace function ragdb_internal.contract_node(node text, name text)
   returns ragdb.contract_nodes
 language plpgsql stable parallel safe
@@ -27,14 +28,14 @@ begin
   end if;
   return v_node;
 end $$;
-comment on function ragdb_internal.contract_node is
-  'Returns a retriever, rag or tool of the contracts in force by its name. Raises RG441.';
 
 create type ragdb.retriever_settings as (
   corpus text, mode text, k integer, min_score float8, embedding_model text, reranker text);
 comment on type ragdb.retriever_settings is
   'How a retriever of a contract searches when nothing else is asked.';
 
+-- Returns the settings of a retriever: unless it declares others, mode lexical, or hybrid with an
+-- embed, topK 5, minScore 0 and no reranker.
 create or replace function ragdb_internal.retriever_settings(retriever ragdb.contract_nodes)
   returns ragdb.retriever_settings
 language sql stable parallel safe
@@ -45,10 +46,9 @@ return row((retriever).corpus, ragdb_internal.retriever_mode((retriever).keys),
     where e.contract = (retriever).contract and e.version = (retriever).version
       and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'),
   nullif((retriever).keys ->> 'rerank', 'none'))::ragdb.retriever_settings;
-comment on function ragdb_internal.retriever_settings is
-  'Returns the settings of a retriever: unless it declares others, mode lexical, or hybrid with an '
-  'embed, topK 5, minScore 0 and no reranker.';
 
+-- Returns the settings of a retriever whose corpus the caller may read and is embedded by the
+-- declared model. Raises RG404, RG417.
 create or replace function ragdb_internal.open_retriever(retriever ragdb.contract_nodes)
   returns ragdb.retriever_settings
 language plpgsql stable
@@ -75,9 +75,6 @@ begin
   end if;
   return v_settings;
 end $$;
-comment on function ragdb_internal.open_retriever is
-  'Returns the settings of a retriever whose corpus the caller may read and is embedded by the '
-  'declared model. Raises RG404, RG417.';
 
 -- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
 create or replace function ragdb.get_retriever(retriever text) returns ragdb.retriever_settings
@@ -97,11 +94,12 @@ comment on function ragdb.get_retriever is
   'mode, k, min_score, the model that it is declared for and the reranker (null for none). Raises '
   'RG400, RG404, RG417, RG441.';
 
+-- A retriever that a caller named, itself or by a rag, and how it searches.
 create type ragdb_internal.named_retriever as (
   retriever ragdb.contract_nodes, rag text, settings ragdb.retriever_settings);
-comment on type ragdb_internal.named_retriever is
-  'A retriever that a caller named, itself or by a rag, and how it searches.';
 
+-- Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, RG417,
+-- RG441.
 create or replace function ragdb_internal.named_retriever(retriever text, rag text)
   returns ragdb_internal.named_retriever
 language plpgsql stable
@@ -127,12 +125,10 @@ begin
   v_named.settings := ragdb_internal.open_retriever(v_named.retriever);
   return v_named;
 end $$;
-comment on function ragdb_internal.named_retriever is
-  'Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, '
-  'RG417, RG441.';
 
--- The ranking of a retriever that declares a reranker is returned without it only if that is asked
--- for.
+-- Refuses to search without the reranker that a retriever declares (null: none) unless rerank is
+-- none. The ranking of a retriever that declares a reranker is returned without it only if that is
+-- asked for. Raises RG400, RG415.
 create or replace function ragdb_internal.check_rerank(retriever text, declared text, rerank text)
   returns void
 language plpgsql immutable parallel safe
@@ -153,9 +149,6 @@ begin
           'retrieve_with(…, rerank => ''none'') gives the ranking before';
   end if;
 end $$;
-comment on function ragdb_internal.check_rerank is
-  'Refuses to search without the reranker that a retriever declares (null: none) unless rerank is '
-  'none. Raises RG400, RG415.';
 
 -- Definer: contracts are granted to nobody; the right to the corpus is checked.
 create or replace function ragdb.search_with(

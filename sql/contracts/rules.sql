@@ -1,19 +1,18 @@
 -- What a contract may break: every rule with its severity, its words and what to do about it. The
 -- files below find the breaches; ragdb.validate_contract() joins them with the words here once.
 
+-- A rule that a node of a contract breaks: the name of its words, the node, its key (null: the
+-- whole node) and its title, what else the words tell, and the name that was perhaps meant.
 create type ragdb_internal.breach as (
   rule text, words text, node_no integer, key text, title text, details text[], nearest text);
-comment on type ragdb_internal.breach is
-  'A rule that a node of a contract breaks: the name of its words, the node, its key (null: the '
-  'whole node) and its title, what else the words tell, and the name that was perhaps meant.';
 
+-- Returns what a message calls a node: its kind and its name.
 create or replace function ragdb_internal.node_title(item ragdb_internal.contract_item) returns text
 language sql immutable parallel safe
 return (item).node
   || case when (item).name ~ '\S' then ' ' || ragdb_internal.quote((item).name) else '' end;
-comment on function ragdb_internal.node_title is
-  'Returns what a message calls a node: its kind and its name.';
 
+-- Returns a breach of a rule by a node; its words are those of the rule unless others are named.
 create or replace function ragdb_internal.breach(rule text, item ragdb_internal.contract_item,
   key text default null, details text[] default '{}', nearest text default null,
   words text default null)
@@ -21,12 +20,11 @@ returns ragdb_internal.breach
 language sql immutable parallel safe
 return row(rule, coalesce(words, rule), (item).node_no, key, ragdb_internal.node_title(item),
   details, nearest)::ragdb_internal.breach;
-comment on function ragdb_internal.breach is
-  'Returns a breach of a rule by a node; its words are those of the rule unless others are named.';
 
--- %1$s is the node, %2$s and so on are the details of the breach. A breach that knows the nearest
--- name asks whether that was meant, in place of the hint. Words that several rules share, or that
--- one rule has beside others, have a name of their own, without rag-, mcp- or contract-.
+-- Lists the words of the rules of contracts: severity (error or warning), message and hint. %1$s is
+-- the node, %2$s and so on are the details of the breach. A breach that knows the nearest name asks
+-- whether that was meant, in place of the hint. Words that several rules share, or that one rule
+-- has beside others, have a name of their own, without rag-, mcp- or contract-.
 create or replace function ragdb_internal.rule_words()
   returns table (words text, severity text, message text, hint text)
 language sql immutable parallel safe
@@ -208,5 +206,3 @@ begin atomic
       'only the param that a retrieve names as queryParam is used')
   ) as w (words, severity, message, hint);
 end;
-comment on function ragdb_internal.rule_words is
-  'Lists the words of the rules of contracts: severity (error or warning), message and hint.';

@@ -1,11 +1,11 @@
 -- The text of a contract, in the line syntax or as JSON, read as nodes, or else everything that
 -- is wrong with it. What a text says is never run.
 
+-- A text read as a contract: the contract, or else what is wrong with the text.
 create type ragdb_internal.contract_text as (
   contract jsonb, problems ragdb_internal.syntax_problem[]);
-comment on type ragdb_internal.contract_text is
-  'A text read as a contract: the contract, or else what is wrong with the text.';
 
+-- Refuses a text that is null or too long to be a contract. Raises RG400, RG413.
 create or replace function ragdb_internal.check_contract_text(contract text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -22,9 +22,9 @@ begin
           (ragdb_internal.limits()).contract_characters);
   end if;
 end $$;
-comment on function ragdb_internal.check_contract_text is
-  'Refuses a text that is null or too long to be a contract. Raises RG400, RG413.';
 
+-- Returns the nodes of lines without problems as JSON, with the line and column of each and the
+-- column of each key.
 create or replace function ragdb_internal.nodes_of_lines(lines ragdb_internal.contract_line[],
   words ragdb_internal.contract_word[])
 returns jsonb
@@ -43,11 +43,9 @@ begin atomic
       l.node, l.line, l.indent + 1, k.keys, k.columns))::ragdb_internal.flat_node), '{}'))
   from pg_catalog.unnest(lines) l left join keys k on k.line = l.line;
 end;
-comment on function ragdb_internal.nodes_of_lines is
-  'Returns the nodes of lines without problems as JSON, with the line and column of each and the '
-  'column of each key.';
 
--- What is found at one place stays in the order in which it was found.
+-- Returns problems in the order of their places, the first 1000. What is found at one place stays
+-- in the order in which it was found.
 create or replace function ragdb_internal.first_problems(
   problems ragdb_internal.syntax_problem[])
 returns ragdb_internal.syntax_problem[]
@@ -56,9 +54,8 @@ return array(
   select row(p.line, p."column", p.words, p.details)::ragdb_internal.syntax_problem
   from pg_catalog.unnest(problems) with ordinality p (line, "column", words, details, n)
   order by p.line, p."column", p.n limit 1000);
-comment on function ragdb_internal.first_problems is
-  'Returns problems in the order of their places, the first 1000.';
 
+-- Reads a contract in the line syntax.
 create or replace function ragdb_internal.read_lines(contract text)
   returns ragdb_internal.contract_text
 language plpgsql immutable parallel safe
@@ -84,11 +81,10 @@ begin
   end if;
   return v_read;
 end $$;
-comment on function ragdb_internal.read_lines is
-  'Reads a contract in the line syntax.';
 
--- Where JSON is wrong is told by the context of the error alone: a line, and how it goes on up to
--- what was not expected. In another language than English, that may not be found.
+-- Returns the problem of a text that is not JSON, by detail and context of the error. Where JSON is
+-- wrong is told by the context of the error alone: a line, and how it goes on up to what was not
+-- expected. In another language than English, that may not be found.
 create or replace function ragdb_internal.json_problem(contract text, detail text, context text)
   returns ragdb_internal.syntax_problem
 language sql immutable parallel safe
@@ -104,9 +100,8 @@ begin atomic
         + pg_catalog.length(p.shown) - 1), 'not-json', array[detail])
   from place p;
 end;
-comment on function ragdb_internal.json_problem is
-  'Returns the problem of a text that is not JSON, by detail and context of the error.';
 
+-- Reads a contract as JSON; a list is one of nodes.
 create or replace function ragdb_internal.read_json(contract text)
   returns ragdb_internal.contract_text
 language plpgsql immutable
@@ -125,9 +120,8 @@ exception when data_exception or program_limit_exceeded then
   return row(null, array[ragdb_internal.json_problem(contract,
     coalesce(nullif(v_detail, ''), sqlerrm), v_context)])::ragdb_internal.contract_text;
 end $$;
-comment on function ragdb_internal.read_json is
-  'Reads a contract as JSON; a list is one of nodes.';
 
+-- Returns where each node of a contract that is the text of JSON begins, in the order of the nodes.
 -- A node begins at a bracket that stands in the list of nodes, or in the children of a node.
 create or replace function ragdb_internal.node_places(contract text)
   returns table (node_no integer, line integer, "column" integer)
@@ -171,10 +165,9 @@ begin
     v_at := v_at + length(v_token);
   end loop;
 end $$;
-comment on function ragdb_internal.node_places is
-  'Returns where each node of a contract that is the text of JSON begins, in the order of the '
-  'nodes.';
 
+-- Returns a contract that was read from the text of JSON with the line and the column at which each
+-- node begins there; as it is where a node has not the form of one.
 create or replace function ragdb_internal.placed_nodes(contract text, read jsonb) returns jsonb
 language sql immutable parallel safe
 return (
@@ -188,16 +181,14 @@ return (
     else placed_nodes.read end
   from ragdb_internal.written_nodes(placed_nodes.read) w
     left join ragdb_internal.node_places(placed_nodes.contract) p on p.node_no = w.node_no);
-comment on function ragdb_internal.placed_nodes is
-  'Returns a contract that was read from the text of JSON with the line and the column at which '
-  'each node begins there; as it is where a node has not the form of one.';
 
+-- Whether the text of a contract is JSON, and not lines.
 create or replace function ragdb_internal.is_json(contract text) returns boolean
 language sql immutable parallel safe
 return pg_catalog.left(pg_catalog.ltrim(contract, E' \t\r\n\uFEFF'), 1) in ('{', '[');
-comment on function ragdb_internal.is_json is
-  'Whether the text of a contract is JSON, and not lines.';
 
+-- Reads the text of a contract, which is JSON where it begins with a brace or a bracket; it has
+-- this name (null: contract) unless it is JSON that names itself. Raises RG400, RG413.
 create or replace function ragdb_internal.read_contract(contract text, name text)
   returns ragdb_internal.contract_text
 language plpgsql immutable
@@ -216,6 +207,3 @@ begin
   end if;
   return v_read;
 end $$;
-comment on function ragdb_internal.read_contract is
-  'Reads the text of a contract, which is JSON where it begins with a brace or a bracket; it has '
-  'this name (null: contract) unless it is JSON that names itself. Raises RG400, RG413.';

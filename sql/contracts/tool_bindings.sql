@@ -1,14 +1,14 @@
 -- Tools and prompts of the contracts in force, each bound to its retrieval.
 
+-- A tool or prompt of a contract with the retrieval that it is bound to.
 create type ragdb_internal.tool_binding as (
   name text, kind text, title text, description text, contract text, contract_version integer,
   node_no integer, retriever ragdb.contract_nodes, rag text, corpus text, mode text, k integer,
   min_score float8, query text, query_param text, result_field text, citation_field text,
   source_field text, score_field text, require_citations boolean, require_grounding boolean,
   max_context integer);
-comment on type ragdb_internal.tool_binding is
-  'A tool or prompt of a contract with the retrieval that it is bound to.';
 
+-- Returns the tools and prompts of the contracts in force whose corpus the caller may read.
 create or replace function ragdb_internal.tool_bindings() returns setof ragdb_internal.tool_binding
 language sql stable parallel safe
 begin atomic
@@ -40,9 +40,8 @@ begin atomic
     cross join lateral ragdb_internal.retriever_settings(s) d
   where k.is_current and not ragdb_internal.is_others_contract(k.contract, k.version);
 end;
-comment on function ragdb_internal.tool_bindings is
-  'Returns the tools and prompts of the contracts in force whose corpus the caller may read.';
 
+-- Returns the param nodes of a tool in their order.
 create or replace function ragdb_internal.tool_params(tool ragdb_internal.tool_binding)
   returns setof ragdb.contract_nodes
 language sql stable parallel safe
@@ -52,18 +51,16 @@ begin atomic
     and p.parent_no = (tool).node_no and p.node = 'param'
   order by p.node_no;
 end;
-comment on function ragdb_internal.tool_params is
-  'Returns the param nodes of a tool in their order.';
 
--- The query cannot be left out, whatever its param says.
+-- Whether a call of a tool must give this argument. The query cannot be left out, whatever its
+-- param says.
 create or replace function ragdb_internal.is_required_param(tool ragdb_internal.tool_binding,
   param ragdb.contract_nodes) returns boolean
 language sql immutable parallel safe
 return (param).name is not distinct from (tool).query_param
   or coalesce(((param).keys ->> 'required')::boolean, true);
-comment on function ragdb_internal.is_required_param is
-  'Whether a call of a tool must give this argument.';
 
+-- Returns a tool or prompt that the caller may use. Raises RG441.
 create or replace function ragdb_internal.open_tool(tool text) returns ragdb_internal.tool_binding
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -83,9 +80,8 @@ begin
   end if;
   return v_tool;
 end $$;
-comment on function ragdb_internal.open_tool is
-  'Returns a tool or prompt that the caller may use. Raises RG441.';
 
+-- Returns the query of a call of a tool. Raises RG400.
 create or replace function ragdb_internal.tool_query(tool ragdb_internal.tool_binding,
   arguments jsonb)
 returns text
@@ -121,9 +117,9 @@ begin
   end if;
   return coalesce(tool.query, arguments ->> tool.query_param);
 end $$;
-comment on function ragdb_internal.tool_query is
-  'Returns the query of a call of a tool. Raises RG400.';
 
+-- Returns how many hits a call of a tool retrieves: more than topK where a reranker chooses among
+-- them. Raises RG415 where its reranker was not asked.
 create or replace function ragdb_internal.tool_depth(tool ragdb_internal.tool_binding,
   settings ragdb.retriever_settings, rerank_scores jsonb)
 returns integer
@@ -136,6 +132,3 @@ begin
   end if;
   return case when settings.reranker is null then tool.k else ragdb.rerank_depth(tool.k) end;
 end $$;
-comment on function ragdb_internal.tool_depth is
-  'Returns how many hits a call of a tool retrieves: more than topK where a reranker chooses among '
-  'them. Raises RG415 where its reranker was not asked.';

@@ -1,11 +1,11 @@
 -- What a tool returns: the retrieved chunks under the names that its contract gives, as much of
 -- them as the rag's maxContext lets in, and what each can be checked by.
 
+-- A hit as a tool returns it, with its rank and score after a reranking where there is one.
 create type ragdb_internal.returned_hit as (
   rank integer, hit ragdb.hit, rerank_score float8);
-comment on type ragdb_internal.returned_hit is
-  'A hit as a tool returns it, with its rank and score after a reranking where there is one.';
 
+-- Returns the hits that a tool returns, in their order.
 create or replace function ragdb_internal.returned_hits(hits ragdb.hit[],
   reranks ragdb.retrieval_reranks[])
 returns ragdb_internal.returned_hit[]
@@ -15,9 +15,9 @@ return array(
   from pg_catalog.unnest(hits) h
     left join pg_catalog.unnest(reranks) r on r.chunk_id = h.chunk_id
   where reranks = '{}' or r.is_returned order by coalesce(r.rank, h.rank));
-comment on function ragdb_internal.returned_hits is
-  'Returns the hits that a tool returns, in their order.';
 
+-- Refuses what a tool found where its contract requires a chunk, or a citation of every chunk.
+-- Raises RG445.
 create or replace function ragdb_internal.check_tool_evidence(tool ragdb_internal.tool_binding,
   returned ragdb_internal.returned_hit[])
 returns void
@@ -46,10 +46,8 @@ begin
           'source';
   end if;
 end $$;
-comment on function ragdb_internal.check_tool_evidence is
-  'Refuses what a tool found where its contract requires a chunk, or a citation of every chunk. '
-  'Raises RG445.';
 
+-- Returns the chunks of a call of a tool as JSON, each with its provenance, cut to maxContext.
 create or replace function ragdb_internal.tool_chunks(tool ragdb_internal.tool_binding,
   returned ragdb_internal.returned_hit[])
 returns jsonb
@@ -70,10 +68,10 @@ return (
       array(select (o.hit).text from pg_catalog.unnest(returned) with ordinality
         o (rank, hit, rerank_score, n) order by o.n),
       (tool).max_context) t on t.n = u.n);
-comment on function ragdb_internal.tool_chunks is
-  'Returns the chunks of a call of a tool as JSON, each with its provenance, cut to maxContext.';
 
--- The corpus may have been written to since it was searched: its trace knows what it was then.
+-- Returns by what contract, corpus and ranking a call of a tool was answered, on record or not
+-- (null). The corpus may have been written to since it was searched: its trace knows what it was
+-- then.
 create or replace function ragdb_internal.tool_provenance(tool ragdb_internal.tool_binding,
   corpus ragdb.corpora, hits ragdb.hit[], retrieved integer, reranks ragdb.retrieval_reranks[],
   trace ragdb.retrieval_traces)
@@ -89,10 +87,9 @@ return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'ranking_hash', coalesce((trace).ranking_hash, ragdb_internal.ranking_hash(corpus)),
   'result_hash', ragdb_internal.result_hash(ragdb_internal.hit_rows(null, hits)),
   'trace_id', (trace).id));
-comment on function ragdb_internal.tool_provenance is
-  'Returns by what contract, corpus and ranking a call of a tool was answered, on record or not '
-  '(null).';
 
+-- Returns what a call of a tool returns: the chunks found, in the order of their reranking where
+-- there is one, and their provenance. Raises RG445.
 create or replace function ragdb_internal.tool_output(tool ragdb_internal.tool_binding,
   corpus ragdb.corpora, hits ragdb.hit[], trace ragdb.retrieval_traces,
   reranks ragdb.retrieval_reranks[])
@@ -108,6 +105,3 @@ begin
     'provenance', ragdb_internal.tool_provenance(tool, corpus, hits, cardinality(v_returned),
       reranks, trace));
 end $$;
-comment on function ragdb_internal.tool_output is
-  'Returns what a call of a tool returns: the chunks found, in the order of their reranking where '
-  'there is one, and their provenance. Raises RG445.';

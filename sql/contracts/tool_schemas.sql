@@ -1,5 +1,6 @@
 -- The tools of contracts as clients see them: what they take and what they return.
 
+-- Returns the JSON schema of the arguments of a tool.
 create or replace function ragdb_internal.tool_input_schema(tool ragdb_internal.tool_binding)
   returns jsonb
 language sql stable parallel safe
@@ -12,9 +13,8 @@ return (
     'required', coalesce(pg_catalog.jsonb_agg(p.name order by p.node_no)
       filter (where ragdb_internal.is_required_param(tool, p)), '[]'))
   from ragdb_internal.tool_params(tool) p);
-comment on function ragdb_internal.tool_input_schema is
-  'Returns the JSON schema of the arguments of a tool.';
 
+-- Returns the JSON schema of a chunk that a tool returns.
 create or replace function ragdb_internal.tool_chunk_schema(tool ragdb_internal.tool_binding)
   returns jsonb
 language sql immutable parallel safe
@@ -28,9 +28,8 @@ return pg_catalog.jsonb_build_object('type', 'object',
     (tool).score_field, '{"type": "number", "minimum": 0, "maximum": 1}'::jsonb,
     (tool).citation_field, '{"type": "object"}'::jsonb,
     'provenance', '{"type": "object"}'::jsonb));
-comment on function ragdb_internal.tool_chunk_schema is
-  'Returns the JSON schema of a chunk that a tool returns.';
 
+-- Returns the JSON schema of what a tool returns.
 create or replace function ragdb_internal.tool_output_schema(tool ragdb_internal.tool_binding)
   returns jsonb
 language sql immutable parallel safe
@@ -40,8 +39,6 @@ return pg_catalog.jsonb_build_object('type', 'object',
     (tool).result_field, pg_catalog.jsonb_build_object('type', 'array',
       'items', ragdb_internal.tool_chunk_schema(tool)),
     'provenance', '{"type": "object"}'::jsonb));
-comment on function ragdb_internal.tool_output_schema is
-  'Returns the JSON schema of what a tool returns.';
 
 -- Definer: contracts are granted to nobody; a tool is listed for whoever may read its corpus.
 create or replace function ragdb.list_tools()

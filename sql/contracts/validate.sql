@@ -1,8 +1,10 @@
 -- Validation of a contract: all breaches of its rules, in the words of ragdb_internal.rule_words(),
 -- in the order of its lines.
 
--- What a threshold has to be compared with: the scores of what ranked first lately. A retrieval
--- that found nothing has none, and tells that its best score was below the threshold it had.
+-- Returns the best score of each of the last 1,000 recorded retrievals of a corpus in a mode; where
+-- one found nothing, the threshold (below) that its best score did not reach. What a threshold has
+-- to be compared with: the scores of what ranked first lately. A retrieval that found nothing has
+-- none, and tells that its best score was below the threshold it had.
 create or replace function ragdb_internal.top_scores(corpus_id integer, mode text)
 returns table (score float8, below float8)
 language sql stable parallel safe
@@ -16,11 +18,10 @@ begin atomic
     left join ragdb.retrieval_hits h on h.corpus_id = top_scores.corpus_id and h.trace_id = t.id
       and h.created_at = t.created_at and h.rank = 1;
 end;
-comment on function ragdb_internal.top_scores is
-  'Returns the best score of each of the last 1,000 recorded retrievals of a corpus in a mode; '
-  'where one found nothing, the threshold (below) that its best score did not reach.';
 
--- Twenty retrievals are the fewest that say how scores are distributed.
+-- Returns the retrievers and cases whose minScore few queries of their corpus reach; only of
+-- corpora that the caller may read. Twenty retrievals are the fewest that say how scores are
+-- distributed.
 create or replace function ragdb_internal.breaches_of_thresholds(
   items ragdb_internal.contract_item[])
 returns setof ragdb_internal.breach
@@ -56,10 +57,8 @@ begin atomic
   from thresholds t
     join reached r on r.corpus = t.corpus and r.mode = t.mode and r.min_score = t.min_score;
 end;
-comment on function ragdb_internal.breaches_of_thresholds is
-  'Returns the retrievers and cases whose minScore few queries of their corpus reach; only of '
-  'corpora that the caller may read.';
 
+-- Returns the retrievers that name a reranker which was not bound.
 create or replace function ragdb_internal.breaches_of_rerankers(
   items ragdb_internal.contract_item[])
 returns setof ragdb_internal.breach
@@ -72,9 +71,8 @@ begin atomic
   where n.node = 'retriever' and n.keys ->> 'rerank' <> 'none'
     and not exists (select from ragdb.rerankers r where r.name = n.keys ->> 'rerank');
 end;
-comment on function ragdb_internal.breaches_of_rerankers is
-  'Returns the retrievers that name a reranker which was not bound.';
 
+-- Returns every breach of a rule by the nodes of a contract, in no order.
 create or replace function ragdb_internal.contract_breaches(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql stable parallel safe
@@ -99,8 +97,6 @@ begin atomic
   union all select b.* from ragdb_internal.breaches_of_thresholds(items) b
   union all select b.* from ragdb_internal.breaches_of_rerankers(items) b;
 end;
-comment on function ragdb_internal.contract_breaches is
-  'Returns every breach of a rule by the nodes of a contract, in no order.';
 
 -- Definer: it looks at rerankers, and at those corpora and recorded scores that the caller may
 -- read.
@@ -145,6 +141,7 @@ comment on function ragdb.validate_contract(jsonb) is
   'what is wrong and what to do. A contract without a row of severity error can be applied. Raises '
   'RG400.';
 
+-- Raises RG440 with the first problem of a contract and the number of all.
 create or replace function ragdb_internal.refuse_contract(name text, rule text, line integer,
   "column" integer, message text, hint text, errors bigint) returns void
 language plpgsql immutable parallel safe
@@ -157,9 +154,8 @@ begin
         || coalesce(', column ' || "column", ''), ''), errors),
       hint = coalesce(hint || '; ', '') || 'ragdb.validate_contract() lists them all';
 end $$;
-comment on function ragdb_internal.refuse_contract is
-  'Raises RG440 with the first problem of a contract and the number of all.';
 
+-- Returns problems of a text in words, as ragdb.validate_contract does.
 create or replace function ragdb_internal.problem_rows(problems ragdb_internal.syntax_problem[])
 returns table (rule text, severity text, node text, line integer, "column" integer, message text,
   hint text)
@@ -172,8 +168,6 @@ begin atomic
     join ragdb_internal.rule_words() w on w.words = p.words
   order by p.n;
 end;
-comment on function ragdb_internal.problem_rows is
-  'Returns problems of a text in words, as ragdb.validate_contract does.';
 
 -- Definer: it calls private functions, and reads and writes nothing.
 create or replace function ragdb.parse_contract(contract text,

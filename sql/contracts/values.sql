@@ -1,17 +1,17 @@
 -- What a value of a contract says, bare or quoted, and how a value is written.
 
--- Whether 0.72 is written as JSON would: as the shortest number that is this one in double
--- precision. 0.50 stays a text, so that nothing of it is lost. Whoever calls this, from however
--- far, sets extra_float_digits: a session may have other digits, and a setting for each number
--- takes longer than all the rest.
+-- Whether a decimal fraction of at most 18 digits before the point and 15 after it is written as
+-- JSON writes the number in double precision. Whether 0.72 is written as JSON would: as the
+-- shortest number that is this one in double precision. 0.50 stays a text, so that nothing of it is
+-- lost. Whoever calls this, from however far, sets extra_float_digits: a session may have other
+-- digits, and a setting for each number takes longer than all the rest.
 create or replace function ragdb_internal.is_shortest(fraction text) returns boolean
 language sql stable parallel safe
 return fraction ~ '(\.0|[1-9])$' and fraction::float8::text::numeric = fraction::numeric
   and (fraction::numeric = 0 or abs(fraction::numeric) between 0.0001 and 9999999999999999.9);
-comment on function ragdb_internal.is_shortest is
-  'Whether a decimal fraction of at most 18 digits before the point and 15 after it is written as '
-  'JSON writes the number in double precision.';
 
+-- Returns what a value without quotes is, as JSON: a number or a boolean where JSON would write it
+-- the same way, else a text.
 create or replace function ragdb_internal.bare_json(word text) returns text
 language sql stable parallel safe
 return case
@@ -21,10 +21,8 @@ return case
     then word
   else pg_catalog.to_json(word)::text
 end;
-comment on function ragdb_internal.bare_json is
-  'Returns what a value without quotes is, as JSON: a number or a boolean where JSON would write '
-  'it the same way, else a text.';
 
+-- Whether a quoted value lacks its last quote.
 create or replace function ragdb_internal.is_open(quoted text) returns boolean
 language sql immutable parallel safe
 return case
@@ -32,19 +30,17 @@ return case
     then quoted = '"' or pg_catalog.right(quoted, 1) <> '"'
   else quoted !~ '^"(?:[^"\\]|\\.)*"$'
 end;
-comment on function ragdb_internal.is_open is
-  'Whether a quoted value lacks its last quote.';
 
--- Without other escapes and whole pairs, every \ud… that is left is half of a pair.
+-- Whether a quoted value whose escapes are those of JSON has half of a surrogate pair. Without
+-- other escapes and whole pairs, every \ud… that is left is half of a pair.
 create or replace function ragdb_internal.has_half_of_a_pair(quoted text) returns boolean
 language sql immutable parallel safe
 return quoted ~ '\\u[dD][89a-fA-F]' and pg_catalog.regexp_replace(
     pg_catalog.regexp_replace(quoted, '\\[^u]', '', 'g'),
     '\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}', '', 'g')
   ~ '\\u[dD][89a-fA-F]';
-comment on function ragdb_internal.has_half_of_a_pair is
-  'Whether a quoted value whose escapes are those of JSON has half of a surrogate pair.';
 
+-- Returns what is wrong with a quoted value, and how many characters of it stand before that.
 create or replace function ragdb_internal.problems_of_quoted(quoted text)
   returns table (place integer, words text)
 language sql immutable parallel safe
@@ -66,10 +62,9 @@ begin atomic
       and not exists (
         select from escapes e where e.words = 'unknown-escape' and e.part like '\\%');
 end;
-comment on function ragdb_internal.problems_of_quoted is
-  'Returns what is wrong with a quoted value, and how many characters of it stand before that.';
 
--- A number of JSON may have more zeros than a bare value.
+-- Returns a value of a key as a contract has it: bare where that reads as the same value, else
+-- quoted. A number of JSON may have more zeros than a bare value.
 create or replace function ragdb_internal.written_value(value jsonb) returns text
 language sql stable parallel safe
 return case pg_catalog.jsonb_typeof(value)
@@ -83,6 +78,3 @@ return case pg_catalog.jsonb_typeof(value)
     else pg_catalog.replace(value::text, E'\x7f', '\u007f') end
   else value::text
 end;
-comment on function ragdb_internal.written_value is
-  'Returns a value of a key as a contract has it: bare where that reads as the same value, else '
-  'quoted.';

@@ -1,13 +1,13 @@
 -- The words of a contract's lines: keys with their values, and what is wrong with them.
 
+-- A word of a line: its key and value, bare or in quotes, with the column of the first quote.
+-- Without a key it is bare, and the quoted text that it begins comes with it. One is glued where a
+-- space is missing before it.
 create type ragdb_internal.contract_word as (
   line integer, "column" integer, key text, bare text, quoted text, quote_column integer,
   is_glued boolean);
-comment on type ragdb_internal.contract_word is
-  'A word of a line: its key and value, bare or in quotes, with the column of the first quote. '
-  'Without a key it is bare, and the quoted text that it begins comes with it. One is glued where '
-  'a space is missing before it.';
 
+-- Returns the words of the lines of a contract; comments only where a space is missing before them.
 -- Words tile the line, each with the blanks before it, so that their lengths say where they stand;
 -- what stands at a place does not depend on what follows the word, so a line is read once, however
 -- long it is. A word is a comment to the end of the line, or key=value with the value quoted, bare
@@ -48,21 +48,18 @@ begin atomic
   from valued v
   order by v.line, v.place;
 end;
-comment on function ragdb_internal.contract_words is
-  'Returns the words of the lines of a contract; comments only where a space is missing before '
-  'them.';
 
+-- Returns the value of a word without problems as JSON. What is quoted is JSON already, but for its
+-- tabs.
 create or replace function ragdb_internal.word_json(word ragdb_internal.contract_word)
   returns text
 language sql stable parallel safe
 return case when (word).quoted is null then ragdb_internal.bare_json((word).bare)
   else pg_catalog.replace((word).quoted, E'\t', '\t') end;
-comment on function ragdb_internal.word_json is
-  'Returns the value of a word without problems as JSON. What is quoted is JSON already, but for '
-  'its tabs.';
 
--- What a message shows of a word that quotes something goes to the next blank, so it is looked up
--- in its line; the first thousand are enough.
+-- Returns the words that are not key=value, the first 1000. What a message shows of a word that
+-- quotes something goes to the next blank, so it is looked up in its line; the first thousand are
+-- enough.
 create or replace function ragdb_internal.problems_of_pairs(lines ragdb_internal.contract_line[],
   words ragdb_internal.contract_word[])
 returns setof ragdb_internal.syntax_problem
@@ -85,9 +82,8 @@ begin atomic
   from shown s
   order by s.line, s."column";
 end;
-comment on function ragdb_internal.problems_of_pairs is
-  'Returns the words that are not key=value, the first 1000.';
 
+-- Returns the words that a space is missing before, and the keys that a line has already.
 create or replace function ragdb_internal.problems_of_keys(words ragdb_internal.contract_word[])
   returns setof ragdb_internal.syntax_problem
 language sql immutable parallel safe
@@ -102,9 +98,8 @@ begin atomic
     from pg_catalog.unnest(words) w where w.key is not null) k
   where k."column" > k.first_column;
 end;
-comment on function ragdb_internal.problems_of_keys is
-  'Returns the words that a space is missing before, and the keys that a line has already.';
 
+-- Returns what is wrong with the values of words.
 create or replace function ragdb_internal.problems_of_values(words ragdb_internal.contract_word[])
   returns setof ragdb_internal.syntax_problem
 language sql immutable parallel safe
@@ -121,5 +116,3 @@ begin atomic
   where w.quoted is not null
     and (pg_catalog.strpos(w.quoted, '\') > 0 or ragdb_internal.is_open(w.quoted));
 end;
-comment on function ragdb_internal.problems_of_values is
-  'Returns what is wrong with the values of words.';

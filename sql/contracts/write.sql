@@ -1,6 +1,7 @@
 -- The nodes of a contract written as text, from which the same nodes are read.
 
--- jsonb keeps no order of keys, so that their columns say it.
+-- Returns a node as the line of a contract, without its children. jsonb keeps no order of keys, so
+-- that their columns say it.
 create or replace function ragdb_internal.written_line(written jsonb) returns text
 language sql stable parallel safe
 return (written ->> 'node') || coalesce((
@@ -9,9 +10,8 @@ return (written ->> 'node') || coalesce((
     order by ragdb_internal.whole(written -> 'columns' ->> k.key, 1, 10000000) nulls first, k.n)
   from pg_catalog.jsonb_each(ragdb_internal.json_part(written, 'keys', 'object'))
     with ordinality k (key, value, n)), '');
-comment on function ragdb_internal.written_line is
-  'Returns a node as the line of a contract, without its children.';
 
+-- Refuses what the line syntax cannot say. Raises RG440.
 create or replace function ragdb_internal.check_writable(contract jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -33,8 +33,6 @@ begin
         'as names of nodes and keys, up to 16 levels deep',
       hint = 'ragdb.validate_contract() says what is wrong';
 end $$;
-comment on function ragdb_internal.check_writable is
-  'Refuses what the line syntax cannot say. Raises RG440.';
 
 -- Definer: it calls private functions, and reads and writes nothing.
 create or replace function ragdb.write_contract(contract jsonb) returns text

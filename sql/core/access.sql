@@ -2,6 +2,7 @@
 
 select ragdb_internal.make_append_only('access_events');
 
+-- Returns the sha256 of an event of access: all its columns but event_hash, in their order.
 create or replace function ragdb_internal.access_event_hash(event ragdb.access_events)
 returns bytea
 language sql stable parallel safe
@@ -11,10 +12,9 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((event).role), pg_catalog.oidsend((event).role_oid),
   ragdb_internal.utf8((event).session_role), pg_catalog.int4send((event).corpus_id),
   ragdb_internal.utf8((event).corpus), ragdb_internal.utf8((event).what));
-comment on function ragdb_internal.access_event_hash is
-  'Returns the sha256 of an event of access: all its columns but event_hash, in their order.';
 
--- Not to a client, however much of the log it asks for: a refusal names what is hidden from it.
+-- Writes a read, an export or a refusal of the caller into the server's log. Not to a client,
+-- however much of the log it asks for: a refusal names what is hidden from it.
 create or replace function ragdb_internal.log_access(kind text, corpus text, what text)
 returns void
 language plpgsql stable parallel safe
@@ -25,11 +25,10 @@ begin
   raise log 'ragdb access: %', jsonb_build_object('kind', kind, 'corpus', corpus, 'what', what,
     'role', ragdb_internal.caller(), 'session_role', session_user);
 end $$;
-comment on function ragdb_internal.log_access is
-  'Writes a read, an export or a refusal of the caller into the server''s log.';
 
--- A transaction that is rolled back takes its event with it, and one that is read-only, as on a
--- standby, cannot write any. The line in the server's log stays.
+-- Writes an event of access of the caller, and a line of the server's log where it is a read or a
+-- refusal. A transaction that is rolled back takes its event with it, and one that is read-only, as
+-- on a standby, cannot write any. The line in the server's log stays.
 create or replace function ragdb_internal.record_access(
   kind text, corpus_id integer, corpus text, what text)
 returns void
@@ -51,22 +50,19 @@ begin
     perform ragdb_internal.note('access', v_event.id::text, v_event.event_hash);
   end if;
 end $$;
-comment on function ragdb_internal.record_access is
-  'Writes an event of access of the caller, and a line of the server''s log where it is a read or '
-  'a refusal.';
 
--- The outermost public function of the call, of the lines "PL/pgSQL function ragdb.search(…) …".
+-- Returns the name of the public function that a call stack began with. The outermost public
+-- function of the call, of the lines "PL/pgSQL function ragdb.search(…) …".
 create or replace function ragdb_internal.called_function(context text) returns text
 language sql immutable parallel safe
 return coalesce((
   select m.found[1] from pg_catalog.regexp_matches(called_function.context,
     '^PL/pgSQL function ragdb\.([a-z0-9_]+)\(', 'gn') with ordinality m (found, n)
   order by m.n desc limit 1), 'a function in SQL');
-comment on function ragdb_internal.called_function is
-  'Returns the name of the public function that a call stack began with.';
 
--- A session that has a primary to ask instead sets ragdb.record_reads to required: its reads then
--- leave their events, as they do without a standby.
+-- Records that the caller reads a corpus. A session that has a primary to ask instead sets
+-- ragdb.record_reads to required: its reads then leave their events, as they do without a standby.
+-- Raises RG471.
 create or replace function ragdb_internal.record_read(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -88,5 +84,3 @@ begin
   perform ragdb_internal.record_access('read', corpus.corpus_id, corpus.name,
     ragdb_internal.called_function(v_context));
 end $$;
-comment on function ragdb_internal.record_read is
-  'Records that the caller reads a corpus. Raises RG471.';

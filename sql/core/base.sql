@@ -1,7 +1,8 @@
 -- What everything else is made of: the clock, the caller, how errors quote, and the bytes that are
 -- hashed.
 
--- The clock. A test may pin it, and only where the owner has allowed that in the settings.
+-- Returns the database clock; the setting ragdb.now replaces it where settings.allow_test_clock is
+-- true. The clock. A test may pin it, and only where the owner has allowed that in the settings.
 create or replace function ragdb_internal.now() returns timestamptz
 language sql stable parallel safe
 begin atomic
@@ -13,10 +14,8 @@ begin atomic
     else pg_catalog.clock_timestamp()
   end;
 end;
-comment on function ragdb_internal.now is
-  'Returns the database clock; the setting ragdb.now replaces it where settings.allow_test_clock '
-  'is true.';
 
+-- Refuses to drop what is before a day that is null or has yet to come. Raises RG400.
 create or replace function ragdb_internal.check_ended(before date, what text) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -28,35 +27,31 @@ begin
         hint = 'give a date up to today, such as current_date - 365';
   end if;
 end $$;
-comment on function ragdb_internal.check_ended is
-  'Refuses to drop what is before a day that is null or has yet to come. Raises RG400.';
 
--- No lease and no back-off is longer than a day and a half. Without this what was written while the
--- clock was a year ahead would wait for a year once that is put right.
+-- Returns when a job that is there is due at the latest; one that says later was written while the
+-- clock was ahead, and is due at once. No lease and no back-off is longer than a day and a half.
+-- Without this what was written while the clock was a year ahead would wait for a year once that is
+-- put right.
 create or replace function ragdb_internal.latest_due() returns timestamptz
 language sql volatile parallel safe
 return pg_catalog.clock_timestamp() + interval '2 days';
-comment on function ragdb_internal.latest_due is
-  'Returns when a job that is there is due at the latest; one that says later was written while '
-  'the clock was ahead, and is due at once.';
 
--- volatile, as the clock that it reads is: else it would not become part of its callers
+-- Returns the milliseconds since a time, to a microsecond. volatile, as the clock that it reads is:
+-- else it would not become part of its callers.
 create or replace function ragdb_internal.ms_since(began timestamptz) returns numeric
 language sql parallel safe
 return pg_catalog.round(
   (1000 * extract(epoch from pg_catalog.clock_timestamp() - ms_since.began))::numeric, 3);
-comment on function ragdb_internal.ms_since is
-  'Returns the milliseconds since a time, to a microsecond.';
 
--- Inside a definer function current_user is the owner and session_user ignores `set role`; only
--- `set role`, which checks membership, can move this one.
+-- Returns the role on whose behalf the statement runs. Inside a definer function current_user is
+-- the owner and session_user ignores `set role`; only `set role`, which checks membership, can move
+-- this one.
 create or replace function ragdb_internal.caller() returns text
 language sql stable parallel safe
 return coalesce(nullif(pg_catalog.current_setting('role'), 'none'), session_user);
-comment on function ragdb_internal.caller is
-  'Returns the role on whose behalf the statement runs.';
 
--- Errors quote user text, and never more than a line of it.
+-- Quotes a value for an error message, shortened to 80 characters. Errors quote user text, and
+-- never more than a line of it.
 create or replace function ragdb_internal.quote(value text) returns text
 language sql immutable parallel safe
 return case
@@ -65,26 +60,23 @@ return case
     then '"' || pg_catalog.left(value, (ragdb_internal.limits()).quoted_characters - 1) || '…"'
   else '"' || value || '"'
 end;
-comment on function ragdb_internal.quote is
-  'Quotes a value for an error message, shortened to 80 characters.';
 
--- A list whose parts cannot run into each other: ('ab', 'c') and ('a', 'bc') differ.
+-- Returns some bytes behind their number, four bytes, most significant first. A list whose parts
+-- cannot run into each other: ('ab', 'c') and ('a', 'bc') differ.
 create or replace function ragdb_internal.packed(part bytea) returns bytea
 language sql immutable parallel safe
 return pg_catalog.int4send(pg_catalog.octet_length(packed.part)) || packed.part;
-comment on function ragdb_internal.packed(bytea) is
-  'Returns some bytes behind their number, four bytes, most significant first.';
 
+-- Returns a text in UTF-8 behind its length in bytes, four bytes, most significant first.
 create or replace function ragdb_internal.packed(part text) returns bytea
 language sql stable parallel safe
 return ragdb_internal.packed(pg_catalog.convert_to(packed.part, 'UTF8'));
-comment on function ragdb_internal.packed(text) is
-  'Returns a text in UTF-8 behind its length in bytes, four bytes, most significant first.';
 
--- The canonical form of everything hashed here. A length before each field keeps two lists of
--- fields from having the same bytes, and the *_send functions give bytes that no setting changes (a
--- text cast of a float or a time depends on several). Text goes in as UTF-8: textsend follows
--- client_encoding.
+-- Returns the sha256 of a list of fields, each preceded by its length in four bytes, a null being
+-- length -1. The canonical form of everything hashed here. A length before each field keeps two
+-- lists of fields from having the same bytes, and the *_send functions give bytes that no setting
+-- changes (a text cast of a float or a time depends on several). Text goes in as UTF-8: textsend
+-- follows client_encoding.
 create or replace function ragdb_internal.fields_hash(variadic fields bytea[]) returns bytea
 language sql immutable parallel safe
 return (
@@ -92,15 +84,13 @@ return (
     coalesce(pg_catalog.int4send(pg_catalog.octet_length(f.bytes)) || f.bytes, '\xffffffff'::bytea),
     ''::bytea order by f.n), ''::bytea))
   from pg_catalog.unnest(fields) with ordinality as f (bytes, n));
-comment on function ragdb_internal.fields_hash is
-  'Returns the sha256 of a list of fields, each preceded by its length in four bytes, a null being '
-  'length -1.';
 
+-- Returns the UTF-8 bytes of a text.
 create or replace function ragdb_internal.utf8(value text) returns bytea
 language sql stable parallel safe
 return pg_catalog.convert_to(value, 'UTF8');
-comment on function ragdb_internal.utf8 is 'Returns the UTF-8 bytes of a text.';
 
+-- Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.
 create or replace function ragdb_internal.refuse_change() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -118,9 +108,9 @@ begin
           then 'ragdb.register_policy() adds a policy; a registered one stays'
         else 'nothing changes or removes one; what happens later is another row' end;
 end $$;
-comment on function ragdb_internal.refuse_change is
-  'Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.';
 
+-- Puts the triggers on a table or a partition that keep its rows as they were written, for their
+-- owner too; refusal is the call that an update or a delete of a row runs.
 create or replace function ragdb_internal.make_append_only(
   relation text, refusal text default 'ragdb_internal.refuse_change()')
 returns void
@@ -136,14 +126,13 @@ begin
   execute format('alter table ragdb.%I enable always trigger rows_are_append_only,'
     ' enable always trigger table_is_append_only', relation);
 end $$;
-comment on function ragdb_internal.make_append_only is
-  'Puts the triggers on a table or a partition that keep its rows as they were written, for their '
-  'owner too; refusal is the call that an update or a delete of a row runs.';
 
--- What has told somebody cannot be prepared to commit, as a transaction of several nodes is. And
--- whoever notifies holds a lock of the whole database until its commit is on disk, so that all who
--- notify commit one behind the other. So of those who write at a time one tells: who wakes looks at
--- everything, and looks again by the clock. Any role could hold this lock, and delay them that far.
+-- Wakes who listens to a channel, unless another transaction is about to, or a router asked: its
+-- callers listen at the router. What has told somebody cannot be prepared to commit, as a
+-- transaction of several nodes is. And whoever notifies holds a lock of the whole database until
+-- its commit is on disk, so that all who notify commit one behind the other. So of those who write
+-- at a time one tells: who wakes looks at everything, and looks again by the clock. Any role could
+-- hold this lock, and delay them that far.
 create or replace function ragdb_internal.notify(channel text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -155,6 +144,3 @@ begin
     perform pg_notify(channel, '');
   end if;
 end $$;
-comment on function ragdb_internal.notify is
-  'Wakes who listens to a channel, unless another transaction is about to, or a router asked: its '
-  'callers listen at the router.';

@@ -1,6 +1,7 @@
 -- What belongs to roles that are gone: dropped, renamed, or of the server that a dump came from. It
 -- is nobody's until the owner of the database says whose.
 
+-- Returns what is judged by a role, one row for each thing.
 create or replace function ragdb_internal.held() returns table (role text, role_oid oid, what text)
 language sql stable parallel safe
 begin atomic
@@ -15,8 +16,6 @@ begin atomic
   union all select b.bound_to, b.bound_oid, 'traces' from ragdb.role_bindings b
   union all select q.role, q.role_oid, 'quotas' from ragdb.role_quotas q where q.role <> 'public';
 end;
-comment on function ragdb_internal.held is
-  'Returns what is judged by a role, one row for each thing.';
 
 create or replace function ragdb.dead_roles()
 returns table (role text, role_oid oid, holds text[], name_is_taken boolean)
@@ -34,6 +33,7 @@ comment on function ragdb.dead_roles is
   'jobs, contracts, quotas, traces), and whether another role has the name now. After a restore '
   'on another server that is every role.';
 
+-- Refuses to give what a role held to another. Raises RG400, RG401, RG409.
 create or replace function ragdb_internal.check_may_bind(role text, becomes text) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -60,12 +60,11 @@ begin
         hint = 'have it dropped, or exported and imported under another name, before';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_bind is
-  'Refuses to give what a role held to another. Raises RG400, RG401, RG409.';
 
--- A role that lives keeps what it has, so nobody is robbed by a binding. Where several dead roles
--- of the name had the same thing, that of the last one counts. Of corpora "personal" the others
--- stay as they are, until there is room for the next one.
+-- Gives what dead roles of a name held to a role. A role that lives keeps what it has, so nobody is
+-- robbed by a binding. Where several dead roles of the name had the same thing, that of the last
+-- one counts. Of corpora "personal" the others stay as they are, until there is room for the next
+-- one.
 create or replace function ragdb_internal.move_held(role text, becomes text, becomes_oid oid)
 returns void
 language plpgsql
@@ -100,8 +99,6 @@ begin
       using role, becomes, becomes_oid;
   end loop;
 end $$;
-comment on function ragdb_internal.move_held is
-  'Gives what dead roles of a name held to a role.';
 
 create or replace function ragdb.bind_role(role text, becomes text default null) returns void
 language plpgsql security definer

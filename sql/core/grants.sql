@@ -1,5 +1,6 @@
 -- Restricted corpora: which roles have a right to one, and how it is closed and opened.
 
+-- Refuses the two corpora whose rights are fixed. Raises RG400.
 create or replace function ragdb_internal.check_may_restrict(corpus text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -13,18 +14,17 @@ begin
         hint = 'put the documents into a corpus of another name';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_restrict is
-  'Refuses the two corpora whose rights are fixed. Raises RG400.';
 
+-- Returns the name of the lock of the rights to a corpus.
 create or replace function ragdb_internal.rights_lock(corpus_id integer) returns text
 language sql immutable parallel safe
 return 'rights of corpus ' || rights_lock.corpus_id;
-comment on function ragdb_internal.rights_lock is
-  'Returns the name of the lock of the rights to a corpus.';
 
--- Whoever changes who may do what with a corpus holds this lock from a look at its own right to the
--- end: of two who take each other's right, the second has none. A lock of its own, so that nobody
--- waits for writers; whoever takes the row of the corpus too takes that first.
+-- Locks the rights to a corpus that was opened to the end of the transaction, and returns its row
+-- where the caller still has the right admin. Whoever changes who may do what with a corpus holds
+-- this lock from a look at its own right to the end: of two who take each other's right, the second
+-- has none. A lock of its own, so that nobody waits for writers; whoever takes the row of the
+-- corpus too takes that first. Raises RG401, RG404, RG438, RG456.
 create or replace function ragdb_internal.lock_rights(
   corpus ragdb.corpora, takes_parts boolean default false, takes_moved boolean default false)
 returns ragdb.corpora
@@ -35,11 +35,9 @@ begin
   perform ragdb_internal.hold(ragdb_internal.rights_lock(corpus.corpus_id));
   return ragdb_internal.open_again(corpus, 'admin', takes_parts, takes_moved);
 end $$;
-comment on function ragdb_internal.lock_rights is
-  'Locks the rights to a corpus that was opened to the end of the transaction, and returns its row '
-  'where the caller still has the right admin. Raises RG401, RG404, RG438, RG456.';
 
--- It waits for writers of an open corpus, for it changes the row that they lock.
+-- Closes an open corpus to everybody but admins and the roles that have a grant. It waits for
+-- writers of an open corpus, for it changes the row that they lock.
 create or replace function ragdb_internal.close_corpus(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -49,9 +47,8 @@ begin
     where c.corpus_id = close_corpus.corpus_id and not c.is_restricted;
   perform ragdb_internal.record_state('settings', close_corpus.corpus_id) where found;
 end $$;
-comment on function ragdb_internal.close_corpus is
-  'Closes an open corpus to everybody but admins and the roles that have a grant.';
 
+-- Restricts a corpus and gives a role a right to it, which is an event of access.
 create or replace function ragdb_internal.set_grant(corpus_id integer, role text, privilege text)
 returns void
 language sql
@@ -66,8 +63,6 @@ begin atomic
       set_grant.privilege || ' to ' || ragdb_internal.quote(set_grant.role))
     from ragdb.corpora c where c.corpus_id = set_grant.corpus_id;
 end;
-comment on function ragdb_internal.set_grant is
-  'Restricts a corpus and gives a role a right to it, which is an event of access.';
 
 create or replace function ragdb.grant_corpus(corpus text, role text, privilege text) returns void
 language plpgsql security definer

@@ -7,6 +7,8 @@
 -- another database (the setting ragdb.history): any other pays for a look at the setting, and a
 -- restore writes no image.
 
+-- Keeps what a corpus with history is before this transaction writes to it, once for a version; the
+-- caller has just locked and read its row.
 create or replace function ragdb_internal.begin_version(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -28,37 +30,32 @@ begin
   perform ragdb_internal.renew_statistics('{ragdb.corpus_versions,ragdb.past_rows}');
   perform set_config('ragdb.history', 'on', true);
 end $$;
-comment on function ragdb_internal.begin_version is
-  'Keeps what a corpus with history is before this transaction writes to it, once for a version; '
-  'the caller has just locked and read its row.';
 
--- An index on past rows has the kind before the version.
+-- Returns the kinds of rows that a corpus with history keeps as they were. An index on past rows
+-- has the kind before the version.
 create or replace function ragdb_internal.past_kinds() returns text[]
 language sql immutable parallel safe
 return '{document,source,chunk,turn,edge,embedding,synonym}'::text[];
-comment on function ragdb_internal.past_kinds is
-  'Returns the kinds of rows that a corpus with history keeps as they were.';
 
+-- Returns the SHA-256 of a row of the past, as it goes into the hash of its version.
 create or replace function ragdb_internal.past_row_hash(kind text, key text, was jsonb)
 returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(
   pg_catalog.jsonb_build_array(past_row_hash.kind, past_row_hash.key, past_row_hash.was)::text));
-comment on function ragdb_internal.past_row_hash is
-  'Returns the SHA-256 of a row of the past, as it goes into the hash of its version.';
 
--- By the hash, because the key of a source is its name.
+-- Returns what an act calls a row of the past that it erased. By the hash, because the key of a
+-- source is its name.
 create or replace function ragdb_internal.erased_entry(
   corpus_id integer, until bigint, erased_hash bytea)
 returns text
 language sql immutable parallel safe
 return 'past:' || erased_entry.corpus_id || '/' || erased_entry.until || '/'
   || pg_catalog.encode(erased_entry.erased_hash, 'hex');
-comment on function ragdb_internal.erased_entry is
-  'Returns what an act calls a row of the past that it erased.';
 
--- What a version makes is not kept as absent before it: numbers are given in order, so the number
--- says so.
+-- Keeps a row of a corpus with history as it was before this version (null: absent), unless this
+-- version made it, as the number of its document or chunk says (null: it has none). What a version
+-- makes is not kept as absent before it: numbers are given in order, so the number says so.
 create or replace function ragdb_internal.keep_image(
   corpus_id integer, kind text, key text, number integer, was jsonb)
 returns void
@@ -75,10 +72,9 @@ begin atomic
         when 'document' then 'next_doc_no' else 'next_chunk_no' end)::integer, true)
     on conflict on constraint past_rows_are_unique do nothing;
 end;
-comment on function ragdb_internal.keep_image is
-  'Keeps a row of a corpus with history as it was before this version (null: absent), unless this '
-  'version made it, as the number of its document or chunk says (null: it has none).';
 
+-- Trigger of the tables of a corpus: keeps the row that goes or changes, or that there was none,
+-- and notes it where the corpus moves; its argument is the kind of row.
 create or replace function ragdb_internal.keep_past_row() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -114,9 +110,6 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.keep_past_row is
-  'Trigger of the tables of a corpus: keeps the row that goes or changes, or that there was none, '
-  'and notes it where the corpus moves; its argument is the kind of row.';
 
 create or replace trigger past_is_kept after update or delete on ragdb.documents
   for each row when (current_setting('ragdb.history', true) = 'on')

@@ -3,6 +3,7 @@
 
 select ragdb_internal.make_append_only('key_events');
 
+-- Returns the SHA-256 of an event of a key: of all its columns but hash and mac.
 create or replace function ragdb_internal.key_event_hash(event ragdb.key_events) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash('ragdb.key-event/1'::bytea,
@@ -14,18 +15,16 @@ return ragdb_internal.fields_hash('ragdb.key-event/1'::bytea,
   pg_catalog.timestamptz_send((event).active_until),
   pg_catalog.timestamptz_send((event).not_after),
   pg_catalog.timestamptz_send((event).compromised_since), (event).previous);
-comment on function ragdb_internal.key_event_hash is
-  'Returns the SHA-256 of an event of a key: of all its columns but hash and mac.';
 
+-- Signs the hash of an event of a key with its secret; null where either is.
 create or replace function ragdb_internal.key_event_mac(hash bytea, secret bytea) returns bytea
 language sql immutable parallel safe
 return case when hash is not null and secret is not null then
   ragdb_internal.hmac_sha256(secret, ragdb_internal.packed('ragdb-key-event-1'::bytea)
     || ragdb_internal.packed(hash)) end;
-comment on function ragdb_internal.key_event_mac is
-  'Signs the hash of an event of a key with its secret; null where either is.';
 
--- Whoever calls it holds the lock of signing_keys: numbers have no gap.
+-- Writes down what was done with a key, and what its row is now. Whoever calls it holds the lock of
+-- signing_keys: numbers have no gap.
 create or replace function ragdb_internal.record_key_event(key_id text, kind text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -57,12 +56,11 @@ begin
   insert into ragdb.key_events values (v_event.*);
   perform ragdb_internal.note('key', v_event.event_no::text, v_event.hash);
 end $$;
-comment on function ragdb_internal.record_key_event is
-  'Writes down what was done with a key, and what its row is now.';
 
+-- Something that is wrong about keys.
 create type ragdb_internal.key_finding as (key_id text, severity text, finding text, detail text);
-comment on type ragdb_internal.key_finding is 'Something that is wrong about keys.';
 
+-- Returns the events of keys whose hash, place, predecessor or signature is not right.
 create or replace function ragdb_internal.chain_findings()
 returns setof ragdb_internal.key_finding
 language sql stable parallel safe
@@ -81,9 +79,9 @@ begin atomic
       or e.mac is null and e.kind in ('created', 'registered', 'imported')
     order by e.event_no;
 end;
-comment on function ragdb_internal.chain_findings is
-  'Returns the events of keys whose hash, place, predecessor or signature is not right.';
 
+-- Returns what is wrong with keys: events, rows that events do not account for, and secrets that do
+-- not fit.
 create or replace function ragdb_internal.key_findings()
 returns setof ragdb_internal.key_finding
 language sql stable parallel safe
@@ -115,6 +113,3 @@ begin atomic
     from ragdb.signing_secrets s join ragdb.signing_keys k on k.key_id = s.key_id
     where ragdb_internal.key_commitment(k.key_id, k.created_at, s.secret) <> k.commitment;
 end;
-comment on function ragdb_internal.key_findings is
-  'Returns what is wrong with keys: events, rows that events do not account for, and secrets that '
-  'do not fit.';

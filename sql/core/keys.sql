@@ -1,10 +1,11 @@
 -- The keys that sign tokens and traces. All public functions are definers: keys and secrets are
 -- granted to nobody.
 
--- At most one key is active: who makes or changes a key does so alone. Where none is, he also waits
--- for whoever has found none, and others find the new one: else what they record meanwhile would be
--- unsigned, and of a time at which a key was active. He holds the name last: whoever has found no
--- key may wait for it.
+-- Waits for other transactions that make or change signing keys, and has others wait until this one
+-- ends. At most one key is active: who makes or changes a key does so alone. Where none is, he also
+-- waits for whoever has found none, and others find the new one: else what they record meanwhile
+-- would be unsigned, and of a time at which a key was active. He holds the name last: whoever has
+-- found no key may wait for it.
 create or replace function ragdb_internal.lock_signing_keys() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -16,10 +17,8 @@ begin
   end if;
   perform ragdb_internal.hold('signing_keys');
 end $$;
-comment on function ragdb_internal.lock_signing_keys is
-  'Waits for other transactions that make or change signing keys, and has others wait until this '
-  'one ends.';
 
+-- Refuses what cannot be the id of a key. Raises RG400.
 create or replace function ragdb_internal.check_key_id(key_id text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -31,10 +30,9 @@ begin
         hint = 'such as key-2026; ragdb.create_signing_key() can make one of the time';
   end if;
 end $$;
-comment on function ragdb_internal.check_key_id is
-  'Refuses what cannot be the id of a key. Raises RG400.';
 
--- To the millisecond, as the times of traces are.
+-- Makes the active key, if there is one, a key that only verifies. To the millisecond, as the times
+-- of traces are.
 create or replace function ragdb_internal.retire_signing_key() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -49,9 +47,8 @@ begin
     perform ragdb_internal.record_key_event(v_id, 'retired');
   end if;
 end $$;
-comment on function ragdb_internal.retire_signing_key is
-  'Makes the active key, if there is one, a key that only verifies.';
 
+-- Makes a key the one that signs; its secret stays here where the kind is created. Raises RG409.
 create or replace function ragdb_internal.make_key(key_id text, secret bytea, kind text)
 returns void
 language plpgsql
@@ -74,9 +71,9 @@ begin
   end if;
   perform ragdb_internal.record_key_event(make_key.key_id, kind);
 end $$;
-comment on function ragdb_internal.make_key is
-  'Makes a key the one that signs; its secret stays here where the kind is created. Raises RG409.';
 
+-- Returns an id for a key that is made now, with a number where others were made in this second;
+-- the caller holds the lock of keys.
 create or replace function ragdb_internal.unused_key_id() returns text
 language sql
 return (
@@ -88,9 +85,6 @@ return (
     cross join lateral (select t.moment || coalesce('-' || nullif(n.n, 1), '') as id) i
   where not exists (select from ragdb.signing_keys k where k.key_id = i.id)
   order by n.n limit 1);
-comment on function ragdb_internal.unused_key_id is
-  'Returns an id for a key that is made now, with a number where others were made in this second; '
-  'the caller holds the lock of keys.';
 
 -- An admin who could put a key inside in place of one outside could sign by it.
 create or replace function ragdb.create_signing_key(key_id text default null) returns text
@@ -146,6 +140,8 @@ comment on function ragdb.register_signing_key is
   'Makes the key whose secret this session was given the one that signs from now on; the database '
   'keeps a commitment to the secret and not the secret. Raises RG400, RG409.';
 
+-- Has a key verify no token any more, and its signatures since a time not be trusted (null: none).
+-- Raises RG432.
 create or replace function ragdb_internal.revoke_key(
   key_id text, compromised_since timestamptz, kind text)
 returns void
@@ -169,9 +165,6 @@ begin
   end if;
   perform ragdb_internal.record_key_event(revoke_key.key_id, kind);
 end $$;
-comment on function ragdb_internal.revoke_key is
-  'Has a key verify no token any more, and its signatures since a time not be trusted (null: '
-  'none). Raises RG432.';
 
 create or replace function ragdb.revoke_signing_key(key_id text) returns void
 language sql security definer

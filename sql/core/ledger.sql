@@ -1,7 +1,9 @@
 -- What writers of evidence leave for the ledger: a note of each row, and acts, which say what was
 -- taken away on purpose. sql/ledger seals them.
 
--- The settings are read by whoever writes evidence, so this is one statement with a kept plan.
+-- Notes a row of evidence for the ledger, with its hash where the writer has it; does nothing while
+-- the ledger is off. The settings are read by whoever writes evidence, so this is one statement
+-- with a kept plan.
 create or replace function ragdb_internal.note(kind text, id text, hash bytea default null)
 returns void
 language plpgsql
@@ -13,10 +15,8 @@ begin
     where not exists (select from ragdb.settings s
       where s.key = 'ledger_is_on' and s.value = 'false'::jsonb);
 end $$;
-comment on function ragdb_internal.note is
-  'Notes a row of evidence for the ledger, with its hash where the writer has it; does nothing '
-  'while the ledger is off.';
 
+-- Notes some rows of one kind for the ledger; does nothing while it is off.
 create or replace function ragdb_internal.note_all(kind text, ids text[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -28,10 +28,9 @@ begin
       where s.key = 'ledger_is_on' and s.value = 'false'::jsonb)
     order by i.n;
 end $$;
-comment on function ragdb_internal.note_all is
-  'Notes some rows of one kind for the ledger; does nothing while it is off.';
 
--- Noted even while the ledger is off: that it is off is such an act.
+-- Records what was done to evidence on purpose, by whom and when. Noted even while the ledger is
+-- off: that it is off is such an act.
 create or replace function ragdb_internal.record_act(act ragdb.ledger_acts) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -45,34 +44,30 @@ begin
   insert into ragdb.ledger_acts values (act.*);
   insert into ragdb.ledger_pending values ('act', act.act_id::text, null);
 end $$;
-comment on function ragdb_internal.record_act is
-  'Records what was done to evidence on purpose, by whom and when.';
 
+-- Records that the traces of a month (its first day, UTC), and what hangs from them, were dropped
+-- by their age.
 create or replace function ragdb_internal.record_retention(month date, reason text) returns void
 language sql
 return ragdb_internal.record_act(row(null, null, 'retention', null,
   '{answer,feedback,gate,rerank,trace}'::text[], null, month::timestamp at time zone 'UTC',
   (month + interval '1 month') at time zone 'UTC', null, reason)::ragdb.ledger_acts);
-comment on function ragdb_internal.record_retention is
-  'Records that the traces of a month (its first day, UTC), and what hangs from them, were dropped '
-  'by their age.';
 
+-- Records that some rows, each named kind:id, were erased or redacted.
 create or replace function ragdb_internal.record_erased(entries text[], reason text) returns void
 language sql
 return ragdb_internal.record_act(row(null, null, 'erasure', null, array(
     select distinct pg_catalog.split_part(e.entry, ':', 1)
     from pg_catalog.unnest(record_erased.entries) e (entry) order by 1),
   null, null, null, record_erased.entries, reason)::ragdb.ledger_acts);
-comment on function ragdb_internal.record_erased is
-  'Records that some rows, each named kind:id, were erased or redacted.';
 
+-- Returns what an act calls a document: by its event.
 create or replace function ragdb_internal.document_entry(corpus_id integer, event_id text)
 returns text
 language sql immutable parallel safe
 return 'document:' || document_entry.corpus_id || '/' || document_entry.event_id;
-comment on function ragdb_internal.document_entry is
-  'Returns what an act calls a document: by its event.';
 
+-- Records that documents of a corpus (each by its event) or rows of its history went, and why.
 -- Documents are not rows of the ledger, and what an act calls them excuses nothing there. Their
 -- sources are for those who may read the corpus: the events have them.
 create or replace function ragdb_internal.record_deletion(
@@ -82,34 +77,31 @@ language sql
 return ragdb_internal.record_act(row(null, null, record_deletion.act, null, null,
   (corpus).corpus_id, null, null, record_deletion.documents, record_deletion.reason
   )::ragdb.ledger_acts);
-comment on function ragdb_internal.record_deletion is
-  'Records that documents of a corpus (each by its event) or rows of its history went, and why.';
 
+-- Tells whether an act says that a document of this event was deleted.
 create or replace function ragdb_internal.is_deleted_on_record(corpus_id integer, event_id uuid)
 returns boolean
 language sql stable parallel safe
 return exists (
   select from ragdb.ledger_acts a where a.entries @> array[ragdb_internal.document_entry(
     is_deleted_on_record.corpus_id, is_deleted_on_record.event_id::text)]);
-comment on function ragdb_internal.is_deleted_on_record is
-  'Tells whether an act says that a document of this event was deleted.';
 
+-- Records that a corpus was dropped with what hangs from it.
 create or replace function ragdb_internal.record_corpus_dropped(corpus ragdb.corpora) returns void
 language sql
 return ragdb_internal.record_act(row(null, null, 'corpus_dropped', null,
   '{atom,decision,event,proposal,slice,version}'::text[], (corpus).corpus_id, null, null, null,
   'corpus ' || (corpus).name)::ragdb.ledger_acts);
-comment on function ragdb_internal.record_corpus_dropped is
-  'Records that a corpus was dropped with what hangs from it.';
 
--- The name is given when it is first needed and not when ragdb is installed: the dump of an
--- extension brings its own.
+-- Returns the name of this database in the checkpoints of its ledger; null before it has one. The
+-- name is given when it is first needed and not when ragdb is installed: the dump of an extension
+-- brings its own.
 create or replace function ragdb_internal.ledger_origin() returns text
 language sql stable parallel safe
 return (select s.value #>> '{}' from ragdb.settings s where s.key = 'ledger_origin');
-comment on function ragdb_internal.ledger_origin is
-  'Returns the name of this database in the checkpoints of its ledger; null before it has one.';
 
+-- Names this database in checkpoints by its id where it has no name there; returns the name, which
+-- stays until the transaction ends.
 create or replace function ragdb_internal.name_ledger() returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -122,6 +114,3 @@ begin
   perform from ragdb.settings s where s.key = 'ledger_origin' for share;
   return ragdb_internal.ledger_origin();
 end $$;
-comment on function ragdb_internal.name_ledger is
-  'Names this database in checkpoints by its id where it has no name there; returns the name, '
-  'which stays until the transaction ends.';

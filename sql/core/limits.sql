@@ -1,5 +1,6 @@
 -- How much ragdb takes. Who checks a size, and who says in a hint what it may be, reads it here.
 
+-- How much ragdb takes of each thing.
 create type ragdb_internal.limits as (
   quoted_characters integer,
   call_documents integer,
@@ -18,8 +19,8 @@ create type ragdb_internal.limits as (
   contract_characters integer,
   page_bytes integer,
   peer_document_bytes integer);
-comment on type ragdb_internal.limits is 'How much ragdb takes of each thing.';
 
+-- Returns how much ragdb takes of each thing.
 create or replace function ragdb_internal.limits() returns ragdb_internal.limits
 language sql immutable parallel safe
 return row(
@@ -41,5 +42,3 @@ return row(
   4000000,  -- page_bytes: of documents in a page of an export or of events, if it is more than one
   32000000  -- peer_document_bytes: of a document as it is sent to peers
 )::ragdb_internal.limits;
-comment on function ragdb_internal.limits is
-  'Returns how much ragdb takes of each thing.';

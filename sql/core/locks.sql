@@ -3,6 +3,8 @@
 -- alone writes its row. So a transaction that still reads what was there before that gets 40001 and
 -- begins again; of a row that was only locked it would hear nothing.
 
+-- Waits until no other transaction holds a name (or holds it alone, with is_shared), and holds it
+-- to the end of this one.
 create or replace function ragdb_internal.hold(name text, is_shared boolean default false)
 returns void
 language plpgsql
@@ -17,10 +19,8 @@ begin
     update ragdb.locks l set name = l.name where l.name = hold.name;
   end if;
 end $$;
-comment on function ragdb_internal.hold is
-  'Waits until no other transaction holds a name (or holds it alone, with is_shared), and holds it '
-  'to the end of this one.';
 
+-- Holds a name to the end of the transaction and returns true; false where another holds it.
 create or replace function ragdb_internal.try_hold(name text) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -38,12 +38,12 @@ begin
   perform ragdb_internal.hold(try_hold.name);
   return true;
 end $$;
-comment on function ragdb_internal.try_hold is
-  'Holds a name to the end of the transaction and returns true; false where another holds it.';
 
--- A slot is an advisory lock of the transaction, so that it can be taken on a standby too and ends
--- with the transaction behind every pooler. Any role could take such locks, so once all slots are
--- taken only those of sessions that can be the caller's role are counted.
+-- Takes one of the caller's slots of something until the transaction ends; false where sessions of
+-- the caller have all of them. A slot is an advisory lock of the transaction, so that it can be
+-- taken on a standby too and ends with the transaction behind every pooler. Any role could take
+-- such locks, so once all slots are taken only those of sessions that can be the caller's role are
+-- counted.
 create or replace function ragdb_internal.take_slot_of(what text, slots integer) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -72,6 +72,3 @@ begin
       and l.database = (select d.oid from pg_database d where d.datname = current_database())
       and pg_has_role(a.usesysid, v_role, 'member'));
 end $$;
-comment on function ragdb_internal.take_slot_of is
-  'Takes one of the caller''s slots of something until the transaction ends; false where sessions '
-  'of the caller have all of them.';

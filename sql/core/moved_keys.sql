@@ -17,6 +17,7 @@ comment on function ragdb.export_signing_keys is
   'Returns the signing keys that are kept in this database with their secrets in hex, to be kept '
   'apart from the dump and imported into a restored copy.';
 
+-- Returns the row of a key as an import makes it. Raises RG400, RG409.
 create or replace function ragdb_internal.imported_key(
   key_id text, secret text, state text, created_at timestamptz, active_until timestamptz,
   not_after timestamptz)
@@ -64,8 +65,6 @@ begin
     then coalesce(v_key.active_until, imported_key.active_until, v_now) end;
   return v_key;
 end $$;
-comment on function ragdb_internal.imported_key is
-  'Returns the row of a key as an import makes it. Raises RG400, RG409.';
 
 create or replace function ragdb.import_signing_key(
   key_id text, secret text, state text default 'verify_only', created_at timestamptz default null,

@@ -2,28 +2,26 @@
 -- asked of it, but for what was recorded of it here (traces, slices, atoms, replays); one that
 -- arrives is not there yet, and one that leaves notes what is written to it.
 
+-- Whether a corpus arrives from another database, and this transaction is not one that brings it.
 create or replace function ragdb_internal.is_arriving(corpus ragdb.corpora) returns boolean
 language sql stable parallel safe
 return (corpus).moving = 'arriving'
   and ((corpus).import_xid = pg_catalog.pg_current_xact_id_if_assigned()) is not true;
-comment on function ragdb_internal.is_arriving is
-  'Whether a corpus arrives from another database, and this transaction is not one that brings it.';
 
+-- Returns the move that took a corpus to another database last.
 create or replace function ragdb_internal.last_move_out(corpus ragdb.corpora) returns ragdb.moves
 language sql stable parallel safe
 return (select m from ragdb.moves m
   where m.corpus_id = (last_move_out.corpus).corpus_id and m.direction = 'out' and m.state = 'done'
   order by m.ended_at desc limit 1);
-comment on function ragdb_internal.last_move_out is
-  'Returns the move that took a corpus to another database last.';
 
+-- Returns the database to which a corpus has moved; null for one that is here.
 create or replace function ragdb_internal.moved_to(corpus ragdb.corpora) returns text
 language sql stable parallel safe
 return case (moved_to.corpus).moving
   when 'moved' then (ragdb_internal.last_move_out(moved_to.corpus)).peer end;
-comment on function ragdb_internal.moved_to is
-  'Returns the database to which a corpus has moved; null for one that is here.';
 
+-- Says where a corpus has moved to. Raises RG456.
 create or replace function ragdb_internal.refuse_moved(corpus ragdb.corpora) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -38,10 +36,10 @@ begin
         to_char(v_move.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
       hint = 'connect to that database';
 end $$;
-comment on function ragdb_internal.refuse_moved is
-  'Says where a corpus has moved to. Raises RG456.';
 
--- The two settings are those by which the triggers of core/history.sql fire, and note.
+-- Has the changes of a corpus that leaves noted for the rest of the transaction, and refuses one
+-- that has moved; the caller has just locked and read its row. The two settings are those by which
+-- the triggers of core/history.sql fire, and note. Raises RG456.
 create or replace function ragdb_internal.begin_moving_write(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -53,11 +51,10 @@ begin
     perform set_config('ragdb.history', 'on', true), set_config('ragdb.moving', 'on', true);
   end if;
 end $$;
-comment on function ragdb_internal.begin_moving_write is
-  'Has the changes of a corpus that leaves noted for the rest of the transaction, and refuses one '
-  'that has moved; the caller has just locked and read its row. Raises RG456.';
 
--- A chunk that goes takes its turn, edges and embedding along, and its document is noted by itself.
+-- Returns what a row of a corpus that was written says has changed: d and the numbers of documents,
+-- s and the uri of a source. A chunk that goes takes its turn, edges and embedding along, and its
+-- document is noted by itself.
 create or replace function ragdb_internal.changed_keys(
   corpus_id integer, kind text, changed jsonb)
 returns text[]
@@ -73,10 +70,8 @@ return case changed_keys.kind
       (changed ->> 'chunk_no')::integer, (changed ->> 'parent_no')::integer,
       (changed ->> 'child_no')::integer))
   end;
-comment on function ragdb_internal.changed_keys is
-  'Returns what a row of a corpus that was written says has changed: d and the numbers of '
-  'documents, s and the uri of a source.';
 
+-- Notes what changed in a corpus that leaves, of a row before and after it was written.
 create or replace function ragdb_internal.note_changes(
   corpus_id integer, kind text, was jsonb, becomes jsonb)
 returns void
@@ -91,5 +86,3 @@ begin atomic
     where c.corpus_id = note_changes.corpus_id and c.moving = 'leaving' and k.key is not null
     on conflict on constraint move_changes_are_unique do nothing;
 end;
-comment on function ragdb_internal.note_changes is
-  'Notes what changed in a corpus that leaves, of a row before and after it was written.';

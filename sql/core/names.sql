@@ -1,6 +1,7 @@
 -- The nearest of some names, for hints about a name that is not known.
 
--- Levenshtein over lower case; only for short words.
+-- Returns the Levenshtein distance of two words, ignoring case. Levenshtein over lower case; only
+-- for short words.
 create or replace function ragdb_internal.edit_distance(a text, b text) returns integer
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -22,9 +23,8 @@ begin
   end loop;
   return v_row[length(b) + 1];
 end $$;
-comment on function ragdb_internal.edit_distance is
-  'Returns the Levenshtein distance of two words, ignoring case.';
 
+-- Returns the name nearest to a word; null when there is none, or no word.
 create or replace function ragdb_internal.nearest_name(word text, names text[]) returns text
 language sql immutable parallel safe
 return (
@@ -35,5 +35,3 @@ return (
       pg_catalog.left(nearest_name.word, 40), pg_catalog.left(n.name, 64)),
     n.name collate "C"
   limit 1);
-comment on function ragdb_internal.nearest_name is
-  'Returns the name nearest to a word; null when there is none, or no word.';

@@ -1,30 +1,28 @@
 -- Numbers and lists as they come from JSON, from arrays and from text.
 
+-- Returns a number of things and what they are, for a sentence: 1 document, 2 documents.
 create or replace function ragdb_internal.counted(number bigint, thing text) returns text
 language sql immutable parallel safe
 return counted.number || ' ' || case
   when counted.number = 1 then counted.thing
   when counted.thing = 'corpus' then 'corpora'
   else pg_catalog.regexp_replace(counted.thing, 'ry$', 'rie') || 's' end;
-comment on function ragdb_internal.counted is
-  'Returns a number of things and what they are, for a sentence: 1 document, 2 documents.';
 
--- JSON has numbers that are too small for a double. A cast of one is an error, and as a share of
+-- Returns a number of JSON, of less than 1e308, in double precision; 0 for one below 1e-300. JSON
+-- has numbers that are too small for a double. A cast of one is an error, and as a share of
 -- something it is nothing.
 create or replace function ragdb_internal.double(value numeric) returns float8
 language sql immutable parallel safe
 return case when abs(double.value) < 1e-300 then 0 else double.value::float8 end;
-comment on function ragdb_internal.double is
-  'Returns a number of JSON, of less than 1e308, in double precision; 0 for one below 1e-300.';
 
--- array_position() refuses arrays of arrays with an error of its own.
+-- Tells whether an array, or null, has at most one dimension and no null in it. array_position()
+-- refuses arrays of arrays with an error of its own.
 create or replace function ragdb_internal.is_list(items text[]) returns boolean
 language sql immutable parallel safe
 return case when pg_catalog.array_ndims(items) > 1 then false
   else pg_catalog.array_position(items, null) is null end;
-comment on function ragdb_internal.is_list is
-  'Tells whether an array, or null, has at most one dimension and no null in it.';
 
+-- Says that chunk_ids is not what ragdb_internal.is_list() takes. Raises RG400.
 create or replace function ragdb_internal.refuse_chunk_ids() returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -34,11 +32,12 @@ begin
     using errcode = 'RG400', detail = 'a list of chunks names each of them',
       hint = 'pass a plain list without nulls';
 end $$;
-comment on function ragdb_internal.refuse_chunk_ids is
-  'Says that chunk_ids is not what ragdb_internal.is_list() takes. Raises RG400.';
 
--- A cast of an array fails at a number that a float4 cannot hold. A cast of a constant fails before
--- the test for such a number, when the statement is planned, so a plain expression will not do.
+-- Returns numbers, from place 1 on, in the precision of an embedding: below 1e-37 zero, above 3e38
+-- not a number. That, and {{0}} for an array of arrays, is refused by
+-- ragdb_internal.check_embeddings(). A cast of an array fails at a number that a float4 cannot
+-- hold. A cast of a constant fails before the test for such a number, when the statement is
+-- planned, so a plain expression will not do.
 create or replace function ragdb_internal.single(embedding float8[]) returns real[]
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -56,26 +55,21 @@ begin
     select case when abs(n.v) < 1e-37 then 0 when abs(n.v) > 3e38 then 'nan' else n.v end::real
     from unnest(embedding) with ordinality n (v, place) order by n.place);
 end $$;
-comment on function ragdb_internal.single is
-  'Returns numbers, from place 1 on, in the precision of an embedding: below 1e-37 zero, above '
-  '3e38 not a number. That, and {{0}} for an array of arrays, is refused by '
-  'ragdb_internal.check_embeddings().';
 
--- The constant of reciprocal rank fusion. Its callers are planned with the number in this place.
+-- Returns what reciprocal rank fusion adds to a rank before it divides by it. The constant of
+-- reciprocal rank fusion. Its callers are planned with the number in this place.
 create or replace function ragdb_internal.rrf_constant() returns integer
 language sql immutable parallel safe
 return 60;
-comment on function ragdb_internal.rrf_constant is
-  'Returns what reciprocal rank fusion adds to a rank before it divides by it.';
 
+-- Returns the items of a list separated by commas, trimmed, without empty ones.
 create or replace function ragdb_internal.list(value text) returns text[]
 language sql immutable parallel safe
 return array(select pg_catalog.btrim(i.item, E' \t')
   from pg_catalog.unnest(pg_catalog.string_to_array(list.value, ',')) with ordinality i (item, n)
   where i.item ~ '\S' order by i.n);
-comment on function ragdb_internal.list is
-  'Returns the items of a list separated by commas, trimmed, without empty ones.';
 
+-- Returns a decimal number in a range; null for any other text.
 create or replace function ragdb_internal.number(value text, low float8, high float8) returns float8
 language sql immutable parallel safe
 return case
@@ -85,9 +79,8 @@ return case
       between coalesce(number.low, '-infinity') and coalesce(number.high, 'infinity')
     then number.value::float8
 end;
-comment on function ragdb_internal.number is
-  'Returns a decimal number in a range; null for any other text.';
 
+-- Returns a whole number in a range; null for any other text.
 create or replace function ragdb_internal.whole(value text, low float8, high float8) returns bigint
 language sql immutable parallel safe
 return case
@@ -96,9 +89,8 @@ return case
       between coalesce(whole.low, '-infinity') and coalesce(whole.high, 'infinity')
     then whole.value::bigint
 end;
-comment on function ragdb_internal.whole is
-  'Returns a whole number in a range; null for any other text.';
 
+-- Refuses a count of rows that is null or not 1 to most. Raises RG400.
 create or replace function ragdb_internal.check_listed(
   count integer, what text, most integer default (ragdb_internal.limits()).page_rows)
 returns void
@@ -112,16 +104,13 @@ begin
         hint = format('give 1 to %s', most);
   end if;
 end $$;
-comment on function ragdb_internal.check_listed is
-  'Refuses a count of rows that is null or not 1 to most. Raises RG400.';
 
--- Equal scores share a rank: an id is not evidence. A window function takes three times as long.
--- The list is used once, so that a subquery can be it: a variable would be copied at each call.
+-- Returns the rank of a score among so many scores of which it is one, in ascending order: 1 and
+-- how many are higher. Equal scores share a rank: an id is not evidence. A window function takes
+-- three times as long. The list is used once, so that a subquery can be it: a variable would be
+-- copied at each call.
 create or replace function ragdb_internal.rank_among(
   score float8, ascending float8[], count integer)
 returns integer
 language sql immutable parallel safe
 return rank_among.count + 1 - pg_catalog.width_bucket(rank_among.score, rank_among.ascending);
-comment on function ragdb_internal.rank_among is
-  'Returns the rank of a score among so many scores of which it is one, in ascending order: 1 and '
-  'how many are higher.';

@@ -1,5 +1,6 @@
 -- Corpora opened with their parts, and the part that has a chunk.
 
+-- Says in a notice that a corpus has parts on other servers, which a call does not reach.
 create or replace function ragdb_internal.say_parts_elsewhere(whole ragdb.corpora) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -17,11 +18,11 @@ begin
         hint = 'ragdb.Servers in Python, and `ragdb search --server`, ask all servers';
   end if;
 end $$;
-comment on function ragdb_internal.say_parts_elsewhere is
-  'Says in a notice that a corpus has parts on other servers, which a call does not reach.';
 
--- A whole is never less than all of its parts: hits that somebody may not see would be missing
--- unseen, and what is left would be ranked by them all the same.
+-- Returns the parts of a corpus, all of which the caller must be able to read unless the call takes
+-- some; it says where parts are elsewhere, unless several servers are asked. A whole is never less
+-- than all of its parts: hits that somebody may not see would be missing unseen, and what is left
+-- would be ranked by them all the same. Raises RG401, RG471.
 create or replace function ragdb_internal.open_parts(
   whole ragdb.corpora, takes_some boolean default false, is_of_several boolean default false)
 returns ragdb.corpora[]
@@ -53,55 +54,47 @@ begin
   end if;
   return v_parts;
 end $$;
-comment on function ragdb_internal.open_parts is
-  'Returns the parts of a corpus, all of which the caller must be able to read unless the call '
-  'takes some; it says where parts are elsewhere, unless several servers are asked. Raises RG401, '
-  'RG471.';
 
+-- Returns the parts of a corpus that was opened to be read, or itself where it has none. Raises
+-- RG401, RG471.
 create or replace function ragdb_internal.parts_or_itself(
   corpus ragdb.corpora, takes_some boolean default false)
 returns ragdb.corpora[]
 language sql stable
 return case when (corpus).parts > 0
   then ragdb_internal.open_parts(corpus, parts_or_itself.takes_some) else array[corpus] end;
-comment on function ragdb_internal.parts_or_itself is
-  'Returns the parts of a corpus that was opened to be read, or itself where it has none. Raises '
-  'RG401, RG471.';
 
+-- Opens a corpus to read it, with all of its parts where it has any, and returns those instead.
+-- Raises RG400, RG401, RG404, RG470, RG471.
 create or replace function ragdb_internal.open_with_parts(corpus text) returns ragdb.corpora[]
 language sql stable
 return ragdb_internal.parts_or_itself(
   ragdb_internal.open_corpus(open_with_parts.corpus, 'read', true));
-comment on function ragdb_internal.open_with_parts is
-  'Opens a corpus to read it, with all of its parts where it has any, and returns those instead. '
-  'Raises RG400, RG401, RG404, RG470, RG471.';
 
+-- Returns the id of a corpus and those of all of its parts.
 create or replace function ragdb_internal.with_parts(corpus_id integer) returns integer[]
 language sql stable parallel safe
 return array(
   select c.corpus_id from ragdb.corpora c
   where c.corpus_id = with_parts.corpus_id or c.part_of = with_parts.corpus_id
   order by c.corpus_id);
-comment on function ragdb_internal.with_parts is
-  'Returns the id of a corpus and those of all of its parts.';
 
+-- Opens a corpus by a right and returns its id and those of its parts; null where none is named.
+-- Raises RG401, RG404, RG470, RG471.
 create or replace function ragdb_internal.only_corpora(corpus text, privilege text)
 returns integer[]
 language sql stable
 return case when corpus is not null then ragdb_internal.with_parts(
   (ragdb_internal.open_corpus(corpus, only_corpora.privilege, true)).corpus_id) end;
-comment on function ragdb_internal.only_corpora is
-  'Opens a corpus by a right and returns its id and those of its parts; null where none is named. '
-  'Raises RG401, RG404, RG470, RG471.';
 
+-- Returns the parts of a corpus, whoever may read them; itself where it has none.
 create or replace function ragdb_internal.members(corpus ragdb.corpora) returns ragdb.corpora[]
 language sql stable parallel safe
 return case when (corpus).parts = 0 then array[corpus] else array(
   select p from ragdb.corpora p where p.part_of = (corpus).corpus_id order by p.corpus_id) end;
-comment on function ragdb_internal.members is
-  'Returns the parts of a corpus, whoever may read them; itself where it has none.';
 
--- What the caller may not read of a part is not there for them.
+-- Returns the id of a corpus, or those of its parts that the caller may read. What the caller may
+-- not read of a part is not there for them.
 create or replace function ragdb_internal.readable_ids(corpus ragdb.corpora) returns integer[]
 language sql stable parallel safe
 return case when (corpus).parts = 0 then array[(corpus).corpus_id] else array(
@@ -109,9 +102,8 @@ return case when (corpus).parts = 0 then array[(corpus).corpus_id] else array(
   where p.part_of = (corpus).corpus_id
     and case when p.is_restricted then ragdb_internal.privilege(p) > 0 else true end
   order by p.corpus_id) end;
-comment on function ragdb_internal.readable_ids is
-  'Returns the id of a corpus, or those of its parts that the caller may read.';
 
+-- Returns a chunk of a corpus, or of one of its parts that the caller may read.
 create or replace function ragdb_internal.chunk_of(corpus_id integer, chunk_id text)
 returns setof ragdb.chunks
 language sql stable parallel safe rows 1
@@ -126,9 +118,8 @@ begin atomic
       and case when p.is_restricted then ragdb_internal.privilege(p) > 0 else true end
   limit 1;
 end;
-comment on function ragdb_internal.chunk_of is
-  'Returns a chunk of a corpus, or of one of its parts that the caller may read.';
 
+-- Says that a corpus, or the whole that it is a part of, lacks a chunk. Raises RG406.
 create or replace function ragdb_internal.missing_chunk(corpus ragdb.corpora, chunk_id text)
 returns void
 language plpgsql stable parallel safe
@@ -141,10 +132,10 @@ begin
     using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
       hint = 'ragdb.search() returns chunk ids';
 end $$;
-comment on function ragdb_internal.missing_chunk is
-  'Says that a corpus, or the whole that it is a part of, lacks a chunk. Raises RG406.';
 
--- One that a chunk is asked of by its id is read, and no other part.
+-- Opens a corpus to read a chunk of it and returns it, or that of its parts which has the chunk.
+-- One that a chunk is asked of by its id is read, and no other part. Raises RG400, RG404, RG406,
+-- RG470, RG471.
 create or replace function ragdb_internal.open_with_chunk(corpus text, chunk_id text)
 returns ragdb.corpora
 language plpgsql stable
@@ -167,10 +158,8 @@ begin
   end if;
   return v_part;
 end $$;
-comment on function ragdb_internal.open_with_chunk is
-  'Opens a corpus to read a chunk of it and returns it, or that of its parts which has the chunk. '
-  'Raises RG400, RG404, RG406, RG470, RG471.';
 
+-- Returns the row of a chunk of one of some corpora. Raises RG406.
 create or replace function ragdb_internal.chunk(corpora ragdb.corpora[], chunk_id text)
 returns ragdb.chunks
 language plpgsql stable parallel safe
@@ -189,5 +178,3 @@ begin
   end if;
   return v_chunk;
 end $$;
-comment on function ragdb_internal.chunk is
-  'Returns the row of a chunk of one of some corpora. Raises RG406.';

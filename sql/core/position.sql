@@ -1,7 +1,8 @@
 -- Where a server stands in the log, so that a reader knows what a standby has seen already.
 
--- A standby knows the timeline that it replays from its control file, which is written now and
--- then. Until it is, the standby seems to be behind, and no reader is given what is too old.
+-- Returns the timeline of the log that this server writes or replays. A standby knows the timeline
+-- that it replays from its control file, which is written now and then. Until it is, the standby
+-- seems to be behind, and no reader is given what is too old.
 create or replace function ragdb_internal.timeline() returns bigint
 language sql volatile parallel restricted
 return case when pg_catalog.pg_is_in_recovery() then (
@@ -9,8 +10,6 @@ return case when pg_catalog.pg_is_in_recovery() then (
     from pg_catalog.pg_control_checkpoint() c, pg_catalog.pg_control_recovery() r)
   else ('x' || pg_catalog.left(
     pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8))::bit(32)::bigint end;
-comment on function ragdb_internal.timeline is
-  'Returns the timeline of the log that this server writes or replays.';
 
 create or replace function ragdb.log_position() returns text
 language sql volatile parallel restricted security definer

@@ -1,20 +1,19 @@
 -- How much a role may take: of bytes, of chunks, of recorded failures, of calls at once.
 
+-- Returns the quota of a role, else that of public; null where there is neither.
 create or replace function ragdb_internal.quota_of(role text, role_oid oid)
 returns ragdb.role_quotas
 language sql stable parallel safe
 return (select q from ragdb.role_quotas q
   where q.role = 'public' or q.role = quota_of.role and q.role_oid = quota_of.role_oid
   order by q.role_oid desc limit 1);
-comment on function ragdb_internal.quota_of is
-  'Returns the quota of a role, else that of public; null where there is neither.';
 
+-- Returns the quota of the caller's role, else that of public; null where there is neither.
 create or replace function ragdb_internal.quota() returns ragdb.role_quotas
 language sql stable parallel safe
 return ragdb_internal.quota_of(ragdb_internal.caller(), ragdb_internal.caller_oid());
-comment on function ragdb_internal.quota is
-  'Returns the quota of the caller''s role, else that of public; null where there is neither.';
 
+-- Refuses what is over a quota. Raises RG470.
 create or replace function ragdb_internal.refuse_quota(
   what text, taken bigint, quota bigint, role text default ragdb_internal.caller())
 returns void
@@ -26,10 +25,9 @@ begin
     using errcode = 'RG470', detail = format('it may have %s and has %s', quota, taken),
       hint = 'an admin can call ragdb.set_quota(); ragdb.list_quotas() shows what is set';
 end $$;
-comment on function ragdb_internal.refuse_quota is
-  'Refuses what is over a quota. Raises RG470.';
 
--- Every call of a corpus passes here, and hardly any database has such a quota.
+-- Takes one of the concurrent calls of the caller's role until the transaction ends. Every call of
+-- a corpus passes here, and hardly any database has such a quota. Raises RG470.
 create or replace function ragdb_internal.take_call() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -42,10 +40,8 @@ begin
     perform ragdb_internal.refuse_quota('concurrent calls', v_most, v_most);
   end if;
 end $$;
-comment on function ragdb_internal.take_call is
-  'Takes one of the concurrent calls of the caller''s role until the transaction ends. Raises '
-  'RG470.';
 
+-- Refuses a blob of so many bytes from a role that has as many as it may. Raises RG470.
 create or replace function ragdb_internal.check_blob_quota(size bigint) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -65,10 +61,9 @@ begin
       v_most);
   end if;
 end $$;
-comment on function ragdb_internal.check_blob_quota is
-  'Refuses a blob of so many bytes from a role that has as many as it may. Raises RG470.';
 
--- What takes away as much as it brings passes, however full the corpus is.
+-- Refuses so many chunks more in a corpus where a role may not have as many there. What takes away
+-- as much as it brings passes, however full the corpus is. Raises RG470.
 create or replace function ragdb_internal.check_chunk_quota(
   corpus ragdb.corpora, added integer, role text default ragdb_internal.caller(),
   role_oid oid default ragdb_internal.caller_oid())
@@ -86,9 +81,8 @@ begin
       corpus.chunks, v_most, check_chunk_quota.role);
   end if;
 end $$;
-comment on function ragdb_internal.check_chunk_quota is
-  'Refuses so many chunks more in a corpus where a role may not have as many there. Raises RG470.';
 
+-- Returns how many failures and refusals of the caller were recorded in the last hour.
 create or replace function ragdb_internal.failures_of_hour() returns bigint
 language sql stable parallel safe
 return (select count(*) from ragdb.retrieval_traces t
@@ -101,16 +95,14 @@ return (select count(*) from ragdb.retrieval_traces t
       and e.created_at <= ragdb_internal.now()
       and e.kind = 'refused' and e.role = ragdb_internal.caller()
       and e.role_oid = ragdb_internal.caller_oid());
-comment on function ragdb_internal.failures_of_hour is
-  'Returns how many failures and refusals of the caller were recorded in the last hour.';
 
+-- Whether the caller's role may have another failure recorded in this hour.
 create or replace function ragdb_internal.may_record_failure() returns boolean
 language sql stable parallel safe
 return case when (ragdb_internal.quota()).hourly_failures is null then true
   else ragdb_internal.failures_of_hour() < (ragdb_internal.quota()).hourly_failures end;
-comment on function ragdb_internal.may_record_failure is
-  'Whether the caller''s role may have another failure recorded in this hour.';
 
+-- Refuses to record another failure of a role that has as many in an hour as it may. Raises RG470.
 create or replace function ragdb_internal.check_failure_quota() returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -121,6 +113,3 @@ begin
       ragdb_internal.failures_of_hour(), (ragdb_internal.quota()).hourly_failures);
   end if;
 end $$;
-comment on function ragdb_internal.check_failure_quota is
-  'Refuses to record another failure of a role that has as many in an hour as it may. Raises '
-  'RG470.';

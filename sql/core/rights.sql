@@ -1,36 +1,33 @@
 -- Who may do what with a corpus: the caller's right to it, and the gate that every call passes.
 
+-- Returns 1 for read, 2 for write, 3 for admin, each of which includes the ones before it; null for
+-- what is not a privilege.
 create or replace function ragdb_internal.privilege_level(privilege text) returns integer
 language sql immutable parallel safe
 return case privilege_level.privilege
   when 'read' then 1 when 'write' then 2 when 'admin' then 3 end;
-comment on function ragdb_internal.privilege_level is
-  'Returns 1 for read, 2 for write, 3 for admin, each of which includes the ones before it; null '
-  'for what is not a privilege.';
 
+-- Returns the name of a privilege by its level.
 create or replace function ragdb_internal.privilege_name(level integer) returns text
 language sql immutable parallel safe
 return case privilege_name.level when 1 then 'read' when 2 then 'write' when 3 then 'admin' end;
-comment on function ragdb_internal.privilege_name is
-  'Returns the name of a privilege by its level.';
 
+-- Returns the corpus that a corpus is a part of, by whose statistics and under whose name it ranks;
+-- itself where it is not a part.
 create or replace function ragdb_internal.whole_of(corpus ragdb.corpora) returns ragdb.corpora
 language sql stable parallel safe
 return case when (corpus).part_of is null then corpus
   else (select w from ragdb.corpora w where w.corpus_id = (corpus).part_of) end;
-comment on function ragdb_internal.whole_of is
-  'Returns the corpus that a corpus is a part of, by whose statistics and under whose name it '
-  'ranks; itself where it is not a part.';
 
+-- Returns the version of a corpus, which every write to one of its parts raises too.
 create or replace function ragdb_internal.version_of(corpus ragdb.corpora) returns bigint
 language sql stable parallel safe
 return case when (corpus).parts = 0 then (corpus).version
   else (corpus).version + (
     select coalesce(sum(p.version), 0)::bigint from ragdb.corpora p
     where p.part_of = (corpus).corpus_id) end;
-comment on function ragdb_internal.version_of is
-  'Returns the version of a corpus, which every write to one of its parts raises too.';
 
+-- Returns the corpus by whose embedder a corpus is searched: its first part, where it has parts.
 -- Not in SQL: such a function starts a statement for a corpus without parts too.
 create or replace function ragdb_internal.embedded_as(corpus ragdb.corpora) returns integer
 language plpgsql stable parallel safe
@@ -42,9 +39,8 @@ begin
   end if;
   return (select min(p.corpus_id) from ragdb.corpora p where p.part_of = corpus.corpus_id);
 end $$;
-comment on function ragdb_internal.embedded_as is
-  'Returns the corpus by whose embedder a corpus is searched: its first part, where it has parts.';
 
+-- Refuses a corpus that is made of parts. Raises RG438.
 create or replace function ragdb_internal.check_has_no_parts(corpus ragdb.corpora) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -56,11 +52,10 @@ begin
         hint = 'pass the name of a part: ragdb.list_parts() lists them, and a hit says its corpus';
   end if;
 end $$;
-comment on function ragdb_internal.check_has_no_parts is
-  'Refuses a corpus that is made of parts. Raises RG438.';
 
--- Decided once, at the entry of a function (never per row). A part that is not restricted itself
--- has the rights of its whole.
+-- Returns the caller's right to a corpus: 0 none, 1 read, 2 write, 3 admin. Decided once, at the
+-- entry of a function (never per row). A part that is not restricted itself has the rights of its
+-- whole.
 create or replace function ragdb_internal.privilege(corpus ragdb.corpora) returns integer
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -92,10 +87,9 @@ begin
     where g.corpus_id = corpus.corpus_id and ragdb_internal.is_role(g.role, g.role_oid)
       and pg_has_role(v_caller, g.role_oid, 'usage')), 0);
 end $$;
-comment on function ragdb_internal.privilege is
-  'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
--- A name that is off by much is meant for none.
+-- Returns the corpus that the caller probably meant, of those that the caller may read; null for
+-- none. A name that is off by much is meant for none.
 create or replace function ragdb_internal.nearest_corpus(corpus text) returns text
 language sql stable parallel safe
 begin atomic
@@ -110,12 +104,10 @@ begin atomic
     limit 1000)) n (name)
   where n.name is not null and length(nearest_corpus.corpus) <= 64;
 end;
-comment on function ragdb_internal.nearest_corpus is
-  'Returns the corpus that the caller probably meant, of those that the caller may read; null for '
-  'none.';
 
--- An earlier role of the caller's name may have had rights: after a restore on another server the
--- same person, else a stranger. Which of the two only the owner of the database can say.
+-- Returns what helps a caller who cannot see a corpus. An earlier role of the caller's name may
+-- have had rights: after a restore on another server the same person, else a stranger. Which of the
+-- two only the owner of the database can say.
 create or replace function ragdb_internal.hint_of_missing_corpus(corpus text) returns text
 language sql stable parallel safe
 return case when exists (
@@ -131,10 +123,9 @@ return case when exists (
   then 'functions that take several corpora take an array: corpora => ''{one,two}'''
   else coalesce('did you mean ' || ragdb_internal.nearest_corpus(corpus) || '? ', '')
     || 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one' end;
-comment on function ragdb_internal.hint_of_missing_corpus is
-  'Returns what helps a caller who cannot see a corpus.';
 
--- A corpus that the caller may not read does not exist for them.
+-- Says that the caller, who has a right (0: none) to a corpus, lacks the one that a call takes. A
+-- corpus that the caller may not read does not exist for them. Raises RG401, RG404.
 create or replace function ragdb_internal.refuse_corpus(corpus text, privilege text, has integer)
 returns void
 language plpgsql stable parallel safe
@@ -156,11 +147,11 @@ begin
         then 'the system corpus is read-only; use a corpus of your own'
         else 'an admin of the corpus can call ragdb.grant_corpus()' end;
 end $$;
-comment on function ragdb_internal.refuse_corpus is
-  'Says that the caller, who has a right (0: none) to a corpus, lacks the one that a call takes. '
-  'Raises RG401, RG404.';
 
--- One that is not there is refused by the same lines, which an error tells its client.
+-- Refuses a corpus that is not there (it has a name alone), one to which the caller lacks a right,
+-- and one that has moved or is made of parts where a call does not take those. One that is not
+-- there is refused by the same lines, which an error tells its client. Raises RG401, RG404, RG438,
+-- RG456.
 create or replace function ragdb_internal.check_opened(
   corpus ragdb.corpora, privilege text, takes_parts boolean, takes_moved boolean)
 returns void
@@ -186,13 +177,12 @@ begin
     perform ragdb_internal.check_has_no_parts(corpus);
   end if;
 end $$;
-comment on function ragdb_internal.check_opened is
-  'Refuses a corpus that is not there (it has a name alone), one to which the caller lacks a '
-  'right, and one that has moved or is made of parts where a call does not take those. Raises '
-  'RG401, RG404, RG438, RG456.';
 
--- The one gate to a corpus. Every call passes it, and to plan its statement anew would take five
--- times as long as to run it.
+-- Returns the row of a corpus that the caller has at least the given right to (read, write, admin),
+-- and records the read where that is wanted; one that is made of parts, and one that has moved, is
+-- refused unless the call takes those. The one gate to a corpus. Every call passes it, and to plan
+-- its statement anew would take five times as long as to run it. Raises RG400, RG401, RG404, RG438,
+-- RG456, RG470, RG471.
 create or replace function ragdb_internal.open_corpus(
   corpus text, privilege text, takes_parts boolean default false,
   takes_moved boolean default false)
@@ -227,8 +217,3 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.open_corpus is
-  'Returns the row of a corpus that the caller has at least the given right to (read, write, '
-  'admin), and records the read where that is wanted; one that is made of parts, and one that has '
-  'moved, is refused unless the call takes those. Raises RG400, RG401, RG404, RG438, RG456, RG470, '
-  'RG471.';

@@ -2,16 +2,17 @@
 -- client sends the setting when it connects, and not in a statement: it stands in no log and not
 -- in pg_stat_activity, no other session sees it, and parallel workers inherit it.
 
+-- Returns the SHA-256 by which a key is known without its secret: of its id, the microsecond of its
+-- creation and its secret.
 create or replace function ragdb_internal.key_commitment(
   key_id text, created_at timestamptz, secret bytea)
 returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.packed('ragdb-key-1') || ragdb_internal.packed(key_id)
   || pg_catalog.timestamptz_send(created_at) || secret);
-comment on function ragdb_internal.key_commitment is
-  'Returns the SHA-256 by which a key is known without its secret: of its id, the microsecond of '
-  'its creation and its secret.';
 
+-- Returns the secret that this session was given for a key by the setting ragdb.signing_key
+-- (id:hex, with commas between several); null where it was given none.
 create or replace function ragdb_internal.given_secret(key_id text) returns bytea
 language sql stable parallel safe
 return (
@@ -23,11 +24,10 @@ return (
             pg_catalog.split_part(s.key, ':', 2) as hex) g
     where g.id = given_secret.key_id and g.hex ~ '^([0-9a-fA-F]{2}){32,128}$'
     limit 1);
-comment on function ragdb_internal.given_secret is
-  'Returns the secret that this session was given for a key by the setting ragdb.signing_key '
-  '(id:hex, with commas between several); null where it was given none.';
 
--- A secret that was replaced, or a time of creation that was moved, does not fit the commitment.
+-- Returns the secret of a key, of this database or given to this session, when it fits the
+-- commitment of the key; else null. A secret that was replaced, or a time of creation that was
+-- moved, does not fit the commitment.
 create or replace function ragdb_internal.secret_at_hand(key ragdb.signing_keys) returns bytea
 language sql stable parallel safe
 return (
@@ -39,28 +39,25 @@ return (
     where ragdb_internal.key_commitment((key).key_id, (key).created_at, s.secret)
       = (key).commitment
     limit 1);
-comment on function ragdb_internal.secret_at_hand is
-  'Returns the secret of a key, of this database or given to this session, when it fits the '
-  'commitment of the key; else null.';
 
+-- A key as signatures are checked by it.
 create type ragdb_internal.signer as (
   key_id text, secret bytea, created_at timestamptz, active_until timestamptz,
   not_after timestamptz, compromised_since timestamptz);
-comment on type ragdb_internal.signer is 'A key as signatures are checked by it.';
 
+-- Returns all keys, the newest first, with the secrets that are at hand.
 create or replace function ragdb_internal.signers() returns ragdb_internal.signer[]
 language sql stable parallel safe
 return array(
   select row(k.key_id, ragdb_internal.secret_at_hand(k), k.created_at, k.active_until,
       k.not_after, k.compromised_since)::ragdb_internal.signer
     from ragdb.signing_keys k order by k.created_at desc, k.key_id);
-comment on function ragdb_internal.signers is
-  'Returns all keys, the newest first, with the secrets that are at hand.';
 
--- Nothing is recorded unsigned because a session was not given the key, and nothing by a key that
--- was made after it, as where the clock is set back: verification takes that for forged. Volatile,
--- so that who has waited for a key to be made sees it. The time of what is signed is taken after
--- this.
+-- Returns the key that signs now; null when there is none. Nothing is recorded unsigned because a
+-- session was not given the key, and nothing by a key that was made after it, as where the clock is
+-- set back: verification takes that for forged. Volatile, so that who has waited for a key to be
+-- made sees it. The time of what is signed is taken after this. Raises RG433 when its secret is not
+-- at hand or the clock is behind its creation, and 40001.
 create or replace function ragdb_internal.signing_key() returns ragdb_internal.signer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -105,6 +102,3 @@ begin
   return row(v_key.key_id, v_secret, v_key.created_at, v_key.active_until, v_key.not_after,
     v_key.compromised_since)::ragdb_internal.signer;
 end $$;
-comment on function ragdb_internal.signing_key is
-  'Returns the key that signs now; null when there is none. Raises RG433 when its secret is not at '
-  'hand or the clock is behind its creation, and 40001.';

@@ -1,19 +1,18 @@
 -- Whether a signature of a trace is what it must be, by all keys that there are.
 
+-- Whether a signature is right (null: it cannot be checked here), the key that made it, and what is
+-- wrong.
 create type ragdb_internal.signature as (is_intact boolean, key_id text, problem text);
-comment on type ragdb_internal.signature is
-  'Whether a signature is right (null: it cannot be checked here), the key that made it, and what '
-  'is wrong.';
 
+-- Says what is wrong with the keys themselves; null when nothing is.
 create or replace function ragdb_internal.keys_problem() returns text
 language sql stable parallel safe
 return (
   select pg_catalog.concat_ws(': ', f.finding, f.key_id)
     from ragdb_internal.key_findings() f limit 1);
-comment on function ragdb_internal.keys_problem is
-  'Says what is wrong with the keys themselves; null when nothing is.';
 
--- Nothing signed: that is right only where no key was active, and the rows of keys can be believed.
+-- Says why a trace of some time must be signed; null when it need not be. Nothing signed: that is
+-- right only where no key was active, and the rows of keys can be believed.
 create or replace function ragdb_internal.unsigned_problem(
   at timestamptz, signers ragdb_internal.signer[], keys_problem text)
 returns text
@@ -25,10 +24,9 @@ return coalesce(
       and coalesce(least(s.active_until, s.not_after) > unsigned_problem.at, true)
     limit 1),
   'it is not signed, and the keys are not what they were: ' || keys_problem);
-comment on function ragdb_internal.unsigned_problem is
-  'Says why a trace of some time must be signed; null when it need not be.';
 
--- A day's grace after the end of a key: a transaction may be as old as that when it signs.
+-- Says why the signature of a key is worth nothing under a trace of some time; null when it is
+-- right. A day's grace after the end of a key: a transaction may be as old as that when it signs.
 create or replace function ragdb_internal.signer_problem(
   signer ragdb_internal.signer, at timestamptz)
 returns text
@@ -41,21 +39,18 @@ return case
   when at >= (signer).compromised_since
     then 'not to be trusted: key ' || (signer).key_id || ' is reported compromised'
   end;
-comment on function ragdb_internal.signer_problem is
-  'Says why the signature of a key is worth nothing under a trace of some time; null when it is '
-  'right.';
 
--- Who judges many signatures reads them once: that takes a hash for each event of a key.
+-- What signatures are judged by: all keys, and what is wrong with the keys themselves. Who judges
+-- many signatures reads them once: that takes a hash for each event of a key.
 create type ragdb_internal.known_keys as (signers ragdb_internal.signer[], problem text);
-comment on type ragdb_internal.known_keys is
-  'What signatures are judged by: all keys, and what is wrong with the keys themselves.';
 
+-- Returns what signatures are judged by now.
 create or replace function ragdb_internal.known_keys() returns ragdb_internal.known_keys
 language sql stable parallel safe
 return row(ragdb_internal.signers(), ragdb_internal.keys_problem())::ragdb_internal.known_keys;
-comment on function ragdb_internal.known_keys is
-  'Returns what signatures are judged by now.';
 
+-- Judges the signature of a trace by its hash, its time and all keys. A signature that only a key
+-- that is not at hand can have made is not judged.
 create or replace function ragdb_internal.signature(
   hash bytea, mac bytea, at timestamptz, keys ragdb_internal.known_keys)
 returns ragdb_internal.signature
@@ -90,6 +85,3 @@ begin
   end if;
   return row(false, null::text, 'none of the keys of this database made it'::text);
 end $$;
-comment on function ragdb_internal.signature is
-  'Judges the signature of a trace by its hash, its time and all keys. A signature that only a key '
-  'that is not at hand can have made is not judged.';

@@ -4,7 +4,8 @@
 
 select ragdb_internal.make_append_only('recorded_states');
 
--- Times and intervals go in as seconds, because their text follows settings of the session.
+-- Returns the SHA-256 of what a corpus is searched, opened and recorded by. Times and intervals go
+-- in as seconds, because their text follows settings of the session.
 create or replace function ragdb_internal.settings_hash(corpus ragdb.corpora) returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
@@ -14,9 +15,9 @@ return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
     extract(epoch from corpus.created_at))::text)
   || pg_catalog.float8send(corpus.k1) || pg_catalog.float8send(corpus.b)
   || pg_catalog.float8send(corpus.pivot));
-comment on function ragdb_internal.settings_hash is
-  'Returns the SHA-256 of what a corpus is searched, opened and recorded by.';
 
+-- Returns the SHA-256 of the cases of an eval that were imported or asked, and of their labels;
+-- null for none.
 create or replace function ragdb_internal.cases_hash(corpus_id integer, rag text, eval text)
 returns bytea
 language sql stable parallel safe
@@ -34,10 +35,9 @@ return (
     where c.corpus_id = cases_hash.corpus_id and c.rag = cases_hash.rag
       and c.eval = cases_hash.eval and c.origin <> 'contract'
     having count(*) > 0);
-comment on function ragdb_internal.cases_hash is
-  'Returns the SHA-256 of the cases of an eval that were imported or asked, and of their labels; '
-  'null for none.';
 
+-- Returns the SHA-256 of the synonyms of a corpus, and whether it is searched by them; null for
+-- none.
 create or replace function ragdb_internal.synonyms_hash(corpus ragdb.corpora) returns bytea
 language sql stable parallel safe
 return (
@@ -46,19 +46,17 @@ return (
         pg_catalog.jsonb_build_array(s.word, s.means, s.lexeme) order by s.word, s.means))::text))
     from ragdb.synonyms s where s.corpus_id = corpus.corpus_id
     having count(*) > 0 or corpus.has_synonyms);
-comment on function ragdb_internal.synonyms_hash is
-  'Returns the SHA-256 of the synonyms of a corpus, and whether it is searched by them; null for '
-  'none.';
 
+-- Returns the SHA-256 of a baseline: the run, and who made it one, when and why.
 create or replace function ragdb_internal.baseline_hash(baseline ragdb.eval_baselines)
 returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(baseline.run_id,
   extract(epoch from baseline.blessed_at), baseline.blessed_by, baseline.reason)::text));
-comment on function ragdb_internal.baseline_hash is
-  'Returns the SHA-256 of a baseline: the run, and who made it one, when and why.';
 
--- A kind is one branch here, and a record where it changes.
+-- Returns what is recorded whenever it changes, as it is now, each with its hash: settings and
+-- synonyms of corpora, cases of evals, baselines, and the contracts in force by their versions. A
+-- kind is one branch here, and a record where it changes.
 create or replace function ragdb_internal.present_states()
 returns table (corpus_id integer, kind text, key text, hash bytea)
 language sql stable parallel safe
@@ -82,12 +80,11 @@ begin atomic
   select null, 'contract', k.contract, pg_catalog.sha256(pg_catalog.int4send(k.version))
     from ragdb.contracts k where k.is_current;
 end;
-comment on function ragdb_internal.present_states is
-  'Returns what is recorded whenever it changes, as it is now, each with its hash: settings and '
-  'synonyms of corpora, cases of evals, baselines, and the contracts in force by their versions.';
 
--- A contract has no corpus, and a comparison that takes null for equal reads no index. Who gives a
--- number that another has given, which it does not see, begins again.
+-- Records the hashes of some things of one kind after a change on purpose (null: it is gone); its
+-- caller holds what keeps others from changing them. A contract has no corpus, and a comparison
+-- that takes null for equal reads no index. Who gives a number that another has given, which it
+-- does not see, begins again. Raises 40001.
 create or replace function ragdb_internal.record_states(
   corpus_id integer, kind text, keys text[], hashes bytea[])
 returns void
@@ -128,17 +125,15 @@ begin
   end if;
   perform ragdb_internal.note_all('state', v_ids) where v_ids is not null;
 end $$;
-comment on function ragdb_internal.record_states is
-  'Records the hashes of some things of one kind after a change on purpose (null: it is gone); its '
-  'caller holds what keeps others from changing them. Raises 40001.';
 
+-- Tells whether things of a kind are so many that they are recorded and verified in batches: added
+-- edges, and the originals of a corpus.
 create or replace function ragdb_internal.is_one_of_many(kind text) returns boolean
 language sql immutable parallel safe
 return is_one_of_many.kind in ('edge', 'original');
-comment on function ragdb_internal.is_one_of_many is
-  'Tells whether things of a kind are so many that they are recorded and verified in batches: '
-  'added edges, and the originals of a corpus.';
 
+-- Records what something is after a change on purpose; its caller holds what keeps others from
+-- changing it.
 create or replace function ragdb_internal.record_state(
   kind text, corpus_id integer, key text default '')
 returns void
@@ -148,10 +143,9 @@ return ragdb_internal.record_states(record_state.corpus_id, record_state.kind,
     select p.hash from ragdb_internal.present_states() p
       where p.kind = record_state.kind and p.key = record_state.key
         and p.corpus_id is not distinct from record_state.corpus_id)]);
-comment on function ragdb_internal.record_state is
-  'Records what something is after a change on purpose; its caller holds what keeps others from '
-  'changing it.';
 
+-- Returns what was recorded last of something of a corpus; null where nothing was, and where it is
+-- gone since.
 create or replace function ragdb_internal.last_state(corpus_id integer, kind text, key text)
 returns bytea
 language sql stable parallel safe
@@ -160,6 +154,3 @@ return (
     where s.corpus_id = last_state.corpus_id and s.kind = last_state.kind
       and s.key = last_state.key
     order by s.nth desc limit 1);
-comment on function ragdb_internal.last_state is
-  'Returns what was recorded last of something of a corpus; null where nothing was, and where it '
-  'is gone since.';

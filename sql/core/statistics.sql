@@ -12,6 +12,10 @@
 --
 -- At the end of a load as many rows are enough as were analyzed. Until autovacuum came, PostgreSQL
 -- 16 read a corpus for each list of its chunks.
+
+-- Analyzes those of some tables into which ten times as many rows were written since they were
+-- analyzed as the planner knows of, at the end of a load as many as were analyzed; none with less
+-- than 400.
 create or replace function ragdb_internal.renew_statistics(
   tables regclass[], ends_load boolean default false)
 returns void
@@ -42,7 +46,3 @@ begin
     execute format('analyze (skip_locked) %s', v_table);
   end loop;
 end $$;
-comment on function ragdb_internal.renew_statistics is
-  'Analyzes those of some tables into which ten times as many rows were written since they were '
-  'analyzed as the planner knows of, at the end of a load as many as were analyzed; none with less '
-  'than 400.';

@@ -1,8 +1,9 @@
 -- The lock that every writer of a corpus holds.
 
+-- Locks the row of a corpus to the end of the transaction, raises its version once, and returns it.
 -- Everything that writes to a corpus holds its row lock to the end of the transaction: writers of
 -- one corpus are in a queue, so counters are exact and no two of them can deadlock. The version
--- moves once per transaction.
+-- moves once per transaction. Raises RG404, RG456.
 create or replace function ragdb_internal.lock_opened(
   corpus ragdb.corpora, takes_moved boolean default false)
 returns ragdb.corpora
@@ -31,12 +32,11 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.lock_opened is
-  'Locks the row of a corpus to the end of the transaction, raises its version once, and returns '
-  'it. Raises RG404, RG456.';
 
--- Whoever has waited for a lock looks again: meanwhile its right may have been taken away, and the
--- corpus have moved, been dropped, or become the whole of a part.
+-- Returns the row of a corpus that was opened before a wait as it is now, where the caller still
+-- has the right to it. Whoever has waited for a lock looks again: meanwhile its right may have been
+-- taken away, and the corpus have moved, been dropped, or become the whole of a part. Raises RG401,
+-- RG404, RG438, RG456.
 create or replace function ragdb_internal.open_again(
   corpus ragdb.corpora, privilege text, takes_parts boolean default false,
   takes_moved boolean default false)
@@ -54,10 +54,9 @@ begin
   perform ragdb_internal.check_opened(v_corpus, privilege, takes_parts, takes_moved);
   return v_corpus;
 end $$;
-comment on function ragdb_internal.open_again is
-  'Returns the row of a corpus that was opened before a wait as it is now, where the caller still '
-  'has the right to it. Raises RG401, RG404, RG438, RG456.';
 
+-- Opens a corpus, locks its row to the end of the transaction, raises its version once, and returns
+-- it. Raises RG400, RG401, RG404, RG438, RG456.
 create or replace function ragdb_internal.lock_corpus(
   corpus text, privilege text, takes_parts boolean default false,
   takes_moved boolean default false)
@@ -72,10 +71,9 @@ begin
   perform ragdb_internal.check_opened(v_corpus, privilege, takes_parts, takes_moved);
   return v_corpus;
 end $$;
-comment on function ragdb_internal.lock_corpus is
-  'Opens a corpus, locks its row to the end of the transaction, raises its version once, and '
-  'returns it. Raises RG400, RG401, RG404, RG438, RG456.';
 
+-- Holds the row of a corpus to the end of the transaction and returns true; false where another
+-- holds it, or it is gone.
 create or replace function ragdb_internal.try_corpus(corpus_id integer) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -85,11 +83,10 @@ begin
     where c.corpus_id = try_corpus.corpus_id for no key update skip locked;
   return found;
 end $$;
-comment on function ragdb_internal.try_corpus is
-  'Holds the row of a corpus to the end of the transaction and returns true; false where another '
-  'holds it, or it is gone.';
 
--- Before a drop looks what there is: else what comes after its look would go without a record.
+-- Waits for whoever stores something under a corpus whose lock the caller has, and keeps all others
+-- from that until the transaction ends. Before a drop looks what there is: else what comes after
+-- its look would go without a record.
 create or replace function ragdb_internal.hold_corpus_alone(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -97,13 +94,11 @@ as $$
 begin
   perform from ragdb.corpora c where c.corpus_id = hold_corpus_alone.corpus_id for update;
 end $$;
-comment on function ragdb_internal.hold_corpus_alone is
-  'Waits for whoever stores something under a corpus whose lock the caller has, and keeps all '
-  'others from that until the transaction ends.';
 
--- What is stored under a corpus beside its documents waits for a drop of it, and for no writer. Who
--- holds it so waits for no lock of the corpus after that: a drop has the lock, and waits for him. A
--- drop waits for whoever reads embeddings too: who reads them as well holds the corpus before that.
+-- Keeps a corpus from being dropped until the transaction ends. What is stored under a corpus
+-- beside its documents waits for a drop of it, and for no writer. Who holds it so waits for no lock
+-- of the corpus after that: a drop has the lock, and waits for him. A drop waits for whoever reads
+-- embeddings too: who reads them as well holds the corpus before that. Raises RG404.
 create or replace function ragdb_internal.hold_corpus(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -116,5 +111,3 @@ begin
         hint = 'ragdb.list_corpora() lists the names';
   end if;
 end $$;
-comment on function ragdb_internal.hold_corpus is
-  'Keeps a corpus from being dropped until the transaction ends. Raises RG404.';

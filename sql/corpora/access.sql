@@ -26,6 +26,7 @@ comment on function ragdb.record_reads is
   'they cannot be). A reader who rolls back takes the event back; a line of the server''s log '
   'stays. Raises RG400, RG401, RG404.';
 
+-- Records that the caller was refused at a corpus, where there is one that can refuse them.
 create or replace function ragdb_internal.note_refusal(corpus text, error_code text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -39,8 +40,6 @@ begin
     perform ragdb_internal.record_access('refused', v_corpus.corpus_id, v_corpus.name, error_code);
   end if;
 end $$;
-comment on function ragdb_internal.note_refusal is
-  'Records that the caller was refused at a corpus, where there is one that can refuse them.';
 
 -- A refusal is rolled back by its own error, so the client records it in its next transaction. The
 -- answer is the same whether there is such a corpus or not.

@@ -1,15 +1,16 @@
 -- The cases of contracts in force, as rows beside those that users give an eval. What a contract
 -- declares is read from its nodes here and nowhere else: runs read the rows.
 
--- Runs read cases and labels by several statements, hence from several states: whoever writes cases
--- waits for them, and they for it. A rag is of one contract in force.
+-- Has whoever writes cases of the evals of a rag (is_writer) and whoever runs them wait for each
+-- other until the transaction ends. Runs read cases and labels by several statements, hence from
+-- several states: whoever writes cases waits for them, and they for it. A rag is of one contract in
+-- force.
 create or replace function ragdb_internal.lock_evals(rag text, is_writer boolean) returns void
 language sql
 return ragdb_internal.hold('evals of ' || lock_evals.rag, not is_writer);
-comment on function ragdb_internal.lock_evals is
-  'Has whoever writes cases of the evals of a rag (is_writer) and whoever runs them wait for each '
-  'other until the transaction ends.';
 
+-- Returns the cases that a version of a contract declares, with the corpora that they search, as
+-- far as these exist.
 create or replace function ragdb_internal.declared_cases(contract text, version integer)
 returns table (corpus_id integer, rag text, eval text, name text, ordinal integer, query text,
   tags text[], k integer, min_score float8, chunk_count integer, anchor text, policy text,
@@ -39,10 +40,9 @@ begin atomic
     left join a on a.parent_no = c.node_no
   where c.node = 'ragCase';
 end;
-comment on function ragdb_internal.declared_cases is
-  'Returns the cases that a version of a contract declares, with the corpora that they search, as '
-  'far as these exist.';
 
+-- Stores the cases that a version of a contract declares, of one corpus or of all (null), with
+-- their sources as labels.
 create or replace function ragdb_internal.put_declared_cases(contract text, version integer,
   corpus_id integer default null) returns void
 language plpgsql
@@ -65,10 +65,9 @@ begin
     where d.corpus_id = coalesce(put_declared_cases.corpus_id, d.corpus_id)
     group by d.corpus_id, d.rag, d.eval, d.name, s.source;
 end $$;
-comment on function ragdb_internal.put_declared_cases is
-  'Stores the cases that a version of a contract declares, of one corpus or of all (null), with '
-  'their sources as labels.';
 
+-- Refuses a version of a contract that declares a case whose name an imported or asked one has.
+-- Raises RG409.
 create or replace function ragdb_internal.check_declared_cases(contract text, version integer)
   returns void
 language plpgsql stable parallel safe
@@ -92,10 +91,9 @@ begin
           'without it';
   end if;
 end $$;
-comment on function ragdb_internal.check_declared_cases is
-  'Refuses a version of a contract that declares a case whose name an imported or asked one has. '
-  'Raises RG409.';
 
+-- Puts the cases of a new version of a contract in the place of those of the version before, under
+-- ragdb_internal.lock_evals. Raises RG409.
 create or replace function ragdb_internal.replace_declared_cases(contract text, version integer)
   returns void
 language plpgsql
@@ -106,17 +104,14 @@ begin
   perform ragdb_internal.check_declared_cases(contract, version);
   perform ragdb_internal.put_declared_cases(contract, version);
 end $$;
-comment on function ragdb_internal.replace_declared_cases is
-  'Puts the cases of a new version of a contract in the place of those of the version before, '
-  'under ragdb_internal.lock_evals. Raises RG409.';
 
+-- Whether a contract, in force or not, has a retriever of a corpus of that name.
 create or replace function ragdb_internal.is_declared(corpus text) returns boolean
 language sql stable parallel safe
 return exists (select from ragdb.contract_nodes n
   where n.node = 'retriever' and n.corpus = is_declared.corpus);
-comment on function ragdb_internal.is_declared is
-  'Whether a contract, in force or not, has a retriever of a corpus of that name.';
 
+-- Whether a contract that the caller did not apply, in force or not, has a corpus of that name.
 create or replace function ragdb_internal.is_declared_by_others(corpus text) returns boolean
 language sql stable parallel safe
 return exists (
@@ -125,9 +120,9 @@ return exists (
   where n.node = 'corpus' and n.corpus = is_declared_by_others.corpus
     and not (ragdb_internal.is_role(k.applied_by, k.applied_by_oid) and coalesce(
       pg_catalog.pg_has_role(ragdb_internal.caller_oid(), k.applied_by_oid, 'usage'), false)));
-comment on function ragdb_internal.is_declared_by_others is
-  'Whether a contract that the caller did not apply, in force or not, has a corpus of that name.';
 
+-- Stores the cases of the contracts in force that search a corpus which was dropped and is made
+-- again; no other version is put in force since ragdb_internal.insert_corpus.
 create or replace function ragdb_internal.restore_declared_cases(corpus_id integer, corpus text)
   returns void
 language plpgsql
@@ -144,6 +139,3 @@ begin
       where n.contract = k.contract and n.version = k.version and n.node = 'retriever'
         and n.corpus = restore_declared_cases.corpus);
 end $$;
-comment on function ragdb_internal.restore_declared_cases is
-  'Stores the cases of the contracts in force that search a corpus which was dropped and is made '
-  'again; no other version is put in force since ragdb_internal.insert_corpus.';

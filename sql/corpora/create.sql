@@ -1,5 +1,6 @@
 -- How a corpus is made: what it may be, by whom, and its row.
 
+-- Refuses what is not a name for a corpus. Raises RG411.
 create or replace function ragdb_internal.check_corpus_name(corpus text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -11,9 +12,8 @@ begin
         hint = 'write it in lower case, with - for every other character';
   end if;
 end $$;
-comment on function ragdb_internal.check_corpus_name is
-  'Refuses what is not a name for a corpus. Raises RG411.';
 
+-- Refuses settings of a corpus that are null or out of range. Raises RG400.
 create or replace function ragdb_internal.check_corpus_settings(
   text_config text, k1 float8, b float8, record_query_text text)
 returns void
@@ -48,9 +48,8 @@ begin
         hint = 'the default is full';
   end if;
 end $$;
-comment on function ragdb_internal.check_corpus_settings is
-  'Refuses settings of a corpus that are null or out of range. Raises RG400.';
 
+-- Refuses to create a corpus that the caller may not create. Raises RG401.
 create or replace function ragdb_internal.check_may_create(corpus text) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -79,9 +78,8 @@ begin
         hint = 'choose another name, or ask that role or an admin to create it';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_create is
-  'Refuses to create a corpus that the caller may not create. Raises RG401.';
 
+-- Refuses a corpus that cannot be, or that the caller may not create. Raises RG400, RG401, RG411.
 create or replace function ragdb_internal.check_new_corpus(
   corpus text, text_config text, k1 float8, b float8, record_query_text text)
 returns void
@@ -91,9 +89,8 @@ begin atomic
     ragdb_internal.check_corpus_settings(text_config, k1, b, record_query_text),
     ragdb_internal.check_may_create(corpus);
 end;
-comment on function ragdb_internal.check_new_corpus is
-  'Refuses a corpus that cannot be, or that the caller may not create. Raises RG400, RG401, RG411.';
 
+-- Stores a new corpus and returns its number. Raises RG409.
 create or replace function ragdb_internal.insert_corpus(
   corpus text, title text, text_config text, k1 float8, b float8, record_query_text text,
   history interval)
@@ -133,8 +130,6 @@ begin
   perform ragdb_internal.record_state('settings', v_id);
   return v_id;
 end $$;
-comment on function ragdb_internal.insert_corpus is
-  'Stores a new corpus and returns its number. Raises RG409.';
 
 create or replace function ragdb.create_corpus(
   corpus text, title text default null, text_config text default 'english',

@@ -5,6 +5,7 @@
 -- is believed: its cost, where it is wrong, is the order of what the parts of this whole find. So
 -- it takes the right to write to the whole, and no digest is taken from anybody.
 
+-- Refuses numbers that no part can have, or that no corpus can count. Raises RG400.
 create or replace function ragdb_internal.check_part_statistics(
   whole ragdb.corpora, part text, given ragdb.part_states)
 returns void
@@ -42,9 +43,9 @@ begin
         hint = 'pass a row of ragdb.part_statistics() of the server that has the part';
   end if;
 end $$;
-comment on function ragdb_internal.check_part_statistics is
-  'Refuses numbers that no part can have, or that no corpus can count. Raises RG400.';
 
+-- Counts a part on another server as it is given, or with an empty list no more; returns how many
+-- lexemes that changed. The caller holds the lock of the whole. Raises RG413.
 create or replace function ragdb_internal.replace_elsewhere(
   whole ragdb.corpora, part text, counted ragdb.part_states[])
 returns integer
@@ -69,9 +70,6 @@ begin
   perform ragdb_internal.count_whole(whole.corpus_id, v_added);
   return v_changed;
 end $$;
-comment on function ragdb_internal.replace_elsewhere is
-  'Counts a part on another server as it is given, or with an empty list no more; returns how many '
-  'lexemes that changed. The caller holds the lock of the whole. Raises RG413.';
 
 create or replace function ragdb.put_part_statistics(
   corpus text, part text, version bigint, chunks integer, lexeme_count bigint, lexemes text[],

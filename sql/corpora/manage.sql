@@ -24,6 +24,7 @@ comment on function ragdb.drop_corpus is
   'proposals, which is recorded with the reason (up to 10000 characters); its traces and '
   'evaluation runs stay. Raises RG400, RG401, RG404.';
 
+-- Returns what a corpus has, or those of its parts that the caller may read have together.
 create or replace function ragdb_internal.counts(corpus ragdb.corpora)
 returns table (
   documents integer, chunks integer, token_count bigint, size_bytes bigint,
@@ -44,8 +45,6 @@ begin atomic
       group by l.key order by sum(l.value::integer) desc, l.key collate "C" limit 1)
   from counted c;
 end;
-comment on function ragdb_internal.counts is
-  'Returns what a corpus has, or those of its parts that the caller may read have together.';
 
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()

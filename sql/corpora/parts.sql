@@ -1,6 +1,8 @@
 -- Parts: corpora that rank as one. Each is a corpus of its own, with writers, rights and embeddings
 -- of its own, so that several can be loaded at once; N, df and the pivot are those of the whole.
 
+-- Refuses a new corpus as a part of another where either cannot be, or where its settings are
+-- neither the defaults nor those of the whole. Raises RG400, RG409.
 create or replace function ragdb_internal.check_becomes_part(
   corpus text, whole ragdb.corpora, text_config text, k1 float8, b float8, history interval)
 returns void
@@ -37,10 +39,9 @@ begin
         hint = 'leave text_config, k1 and b out';
   end if;
 end $$;
-comment on function ragdb_internal.check_becomes_part is
-  'Refuses a new corpus as a part of another where either cannot be, or where its settings are '
-  'neither the defaults nor those of the whole. Raises RG400, RG409.';
 
+-- Makes a new corpus a part of another, which is searched and embedded as that is; the caller holds
+-- the lock of the whole.
 create or replace function ragdb_internal.join_whole(corpus_id integer, whole ragdb.corpora)
 returns void
 language plpgsql
@@ -63,12 +64,10 @@ begin
       v_space.m, v_space.ef_construction);
   end if;
 end $$;
-comment on function ragdb_internal.join_whole is
-  'Makes a new corpus a part of another, which is searched and embedded as that is; the caller '
-  'holds the lock of the whole.';
 
--- The whole is locked before its parts, by whoever locks both. Its version, which counts that of
--- each part, never falls.
+-- Takes a part that is about to be dropped out of the statistics of its whole. The whole is locked
+-- before its parts, by whoever locks both. Its version, which counts that of each part, never
+-- falls.
 create or replace function ragdb_internal.leave_whole(part ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -91,8 +90,6 @@ begin
       where c.corpus_id = v_whole.corpus_id;
   end if;
 end $$;
-comment on function ragdb_internal.leave_whole is
-  'Takes a part that is about to be dropped out of the statistics of its whole.';
 
 create or replace function ragdb.list_parts(corpus text)
 returns table (name text, title text, documents integer, chunks integer, is_stale boolean,

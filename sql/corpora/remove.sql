@@ -1,11 +1,12 @@
 -- Takes all rows of a corpus away.
 
+-- Returns the key of the setting that keeps the last tick of dropped corpora of a name.
 create or replace function ragdb_internal.last_tick_key(corpus text) returns text
 language sql immutable parallel safe
 return 'last_tick_of ' || last_tick_key.corpus;
-comment on function ragdb_internal.last_tick_key is
-  'Returns the key of the setting that keeps the last tick of dropped corpora of a name.';
 
+-- Removes a corpus with its documents, index, grants and events; the caller holds it alone, and has
+-- erased what was derived from it.
 create or replace function ragdb_internal.remove_corpus(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -45,6 +46,3 @@ begin
   -- last: whoever writes embeddings, of any corpus, waits from here on
   perform ragdb_internal.drop_space_table(s) from unnest(v_spaces) s;
 end $$;
-comment on function ragdb_internal.remove_corpus is
-  'Removes a corpus with its documents, index, grants and events; the caller holds it '
-  'alone, and has erased what was derived from it.';

@@ -1,5 +1,6 @@
 -- The synonyms of a corpus: words that a query finds each other by.
 
+-- Refuses what is not a list of 2 to 50 words of 1 to 200 characters. Raises RG400.
 create or replace function ragdb_internal.check_synonyms(words text[]) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -14,9 +15,9 @@ begin
         hint = 'give two words or more, such as car, automobile and motor car';
   end if;
 end $$;
-comment on function ragdb_internal.check_synonyms is
-  'Refuses what is not a list of 2 to 50 words of 1 to 200 characters. Raises RG400.';
 
+-- Stores pairs of a word and what stands for it, and returns how many are new; the caller holds the
+-- corpus lock. Raises RG413.
 create or replace function ragdb_internal.store_synonyms(
   corpus ragdb.corpora, words text[], means text[])
 returns integer
@@ -50,10 +51,8 @@ begin
   perform ragdb_internal.record_state('synonyms', corpus.corpus_id) where v_added > 0;
   return v_added;
 end $$;
-comment on function ragdb_internal.store_synonyms is
-  'Stores pairs of a word and what stands for it, and returns how many are new; the caller holds '
-  'the corpus lock. Raises RG413.';
 
+-- Refuses a corpus that is a part of another. Raises RG400.
 create or replace function ragdb_internal.check_is_no_part(corpus ragdb.corpora) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -65,8 +64,6 @@ begin
         hint = 'pass the name of the whole: ragdb.corpus_info() has it as part_of';
   end if;
 end $$;
-comment on function ragdb_internal.check_is_no_part is
-  'Refuses a corpus that is a part of another. Raises RG400.';
 
 -- Definer, like all that writes tables.
 create or replace function ragdb.add_synonyms(corpus text, words text[]) returns integer

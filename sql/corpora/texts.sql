@@ -1,6 +1,7 @@
 -- Putting texts: one that is cut here, or many with ids of the caller's. Whoever puts the first
 -- text makes the corpus, as `ragdb ingest` does.
 
+-- Creates a corpus where there is none of its name; null is left to the gate. Raises RG401, RG411.
 create or replace function ragdb_internal.ensure_corpus(corpus text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -18,10 +19,8 @@ begin
     null;  -- another was quicker, or it is hidden from the caller, which the gate says
   end;
 end $$;
-comment on function ragdb_internal.ensure_corpus is
-  'Creates a corpus where there is none of its name; null is left to the gate. Raises RG401, '
-  'RG411.';
 
+-- Returns the chunks of a text as a document gives them. Raises RG400.
 create or replace function ragdb_internal.text_chunks(
   text text, strategy text, max_tokens integer, overlap integer, unit text)
 returns jsonb
@@ -34,8 +33,6 @@ return (
     order by c.ordinal), '[]')
   from ragdb_internal.chunk_text(text_chunks.text, text_chunks.strategy, text_chunks.max_tokens,
     text_chunks.overlap, text_chunks.unit) c);
-comment on function ragdb_internal.text_chunks is
-  'Returns the chunks of a text as a document gives them. Raises RG400.';
 
 create or replace function ragdb.put_text(
   corpus text, source text, text text, title text default null, language text default null,
@@ -71,6 +68,8 @@ comment on function ragdb.put_text is
   'source, as ragdb.put_documents does; creates the corpus where there is none. Raises RG400, '
   'RG401, RG404, RG409, RG411, RG412.';
 
+-- Refuses texts with ids or metadata of another number, and embeddings that do not fit. Raises
+-- RG400.
 create or replace function ragdb_internal.check_texts(
   texts text[], metadatas jsonb, ids text[], cut boolean, embedder text, embeddings real[])
 returns void
@@ -103,14 +102,12 @@ begin
         hint = 'pass lists of one length, or null for ids and metadatas';
   end if;
 end $$;
-comment on function ragdb_internal.check_texts is
-  'Refuses texts with ids or metadata of another number, and embeddings that do not fit. Raises '
-  'RG400.';
 
+-- The nth of some texts with its id and metadata.
 create type ragdb_internal.given_text as (n integer, id text, text text, metadata jsonb);
-comment on type ragdb_internal.given_text is
-  'The nth of some texts with its id and metadata.';
 
+-- Returns some texts with their ids; without ids each is named by the hash of what it is, and equal
+-- ones are one.
 create or replace function ragdb_internal.given_texts(texts text[], metadatas jsonb, ids text[])
 returns setof ragdb_internal.given_text
 language sql stable parallel safe
@@ -128,10 +125,8 @@ begin atomic
         offset 0) m (metadata)) g
   order by case when given_texts.ids is null then g.id else g.n::text end, g.n;
 end;
-comment on function ragdb_internal.given_texts is
-  'Returns some texts with their ids; without ids each is named by the hash of what it is, and '
-  'equal ones are one.';
 
+-- Returns a given text as a document: a record of its id, text and metadata, cut or whole.
 create or replace function ragdb_internal.text_document(
   given ragdb_internal.given_text, cut boolean)
 returns jsonb
@@ -156,10 +151,9 @@ begin atomic
     select convert_to(jsonb_build_object('id', (given).id, 'text', (given).text,
       'metadata', (given).metadata)::text, 'UTF8') as record offset 0) r;
 end;
-comment on function ragdb_internal.text_document is
-  'Returns a given text as a document: a record of its id, text and metadata, cut or whole.';
 
--- A text without a word has no chunk, and a model may have no vector for it.
+-- Stores the embeddings of so many texts that have just been put, each by its place among them. A
+-- text without a word has no chunk, and a model may have no vector for it. Raises RG415, RG418.
 create or replace function ragdb_internal.give_text_embeddings(
   corpus text, given ragdb_internal.given_text[], count integer, embeddings real[])
 returns void
@@ -186,9 +180,6 @@ begin
   perform ragdb_internal.give_embeddings(
     ragdb_internal.lock_corpus(corpus, 'write'), v_ids, embeddings);
 end $$;
-comment on function ragdb_internal.give_text_embeddings is
-  'Stores the embeddings of so many texts that have just been put, each by its place among them. '
-  'Raises RG415, RG418.';
 
 create or replace function ragdb.put_texts(
   corpus text, texts text[], metadatas jsonb default null, ids text[] default null,

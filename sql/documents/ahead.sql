@@ -6,9 +6,10 @@
 -- Who is about to write counts as one who writes. Of two writers one would find the corpus free
 -- while the other analyses, and hold it for all of its own analysis: a core was idle meanwhile.
 
--- The lock is shared and kept to the end of the transaction. Nobody waits for it, because any role
--- can take such a lock. Whether another has it tells one that is not shared, which goes with its
--- block: a lock of the session would stay where a call is cancelled before it lets go.
+-- Notes that this transaction is about to write documents to a corpus, and tells whether no other
+-- is. The lock is shared and kept to the end of the transaction. Nobody waits for it, because any
+-- role can take such a lock. Whether another has it tells one that is not shared, which goes with
+-- its block: a lock of the session would stay where a call is cancelled before it lets go.
 create or replace function ragdb_internal.writes_alone(corpus_id integer) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -28,21 +29,19 @@ begin
   end;
   return false;
 end $$;
-comment on function ragdb_internal.writes_alone is
-  'Notes that this transaction is about to write documents to a corpus, and tells whether no other '
-  'is.';
 
+-- Chunks of given documents as a corpus analyses them, without numbers, with their postings;
+-- positions are those of their documents in the input.
 create type ragdb_internal.given_analysis as (
   corpus_id integer,
   positions integer[],
   ordinals integer[],
   ready ragdb_internal.analysed_chunks);
-comment on type ragdb_internal.given_analysis is
-  'Chunks of given documents as a corpus analyses them, without numbers, with their postings; '
-  'positions are those of their documents in the input.';
 
--- Documents whose bytes are here are seldom written again. What is made is held in memory, and may
--- be larger than the texts.
+-- Analyses the chunks of given documents whose bytes a corpus does not have, if another transaction
+-- holds the corpus or is about to write to it; null for a call of more than 32 MB. If no other
+-- does, the caller holds it. Documents whose bytes are here are seldom written again. What is made
+-- is held in memory, and may be larger than the texts.
 create or replace function ragdb_internal.analysed_ahead(corpus ragdb.corpora, documents jsonb)
 returns ragdb_internal.given_analysis
 language plpgsql
@@ -80,12 +79,10 @@ begin
     ::ragdb_internal.analysed_chunks;
   return v_given;
 end $$;
-comment on function ragdb_internal.analysed_ahead is
-  'Analyses the chunks of given documents whose bytes a corpus does not have, if another '
-  'transaction holds the corpus or is about to write to it; null for a call of more than 32 MB. If '
-  'no other does, the caller holds it.';
 
--- Meanwhile another corpus of the name may have been made, which analyses otherwise.
+-- Returns what was analysed ahead for this corpus of the documents that are new or written, under
+-- the numbers of their chunks. Meanwhile another corpus of the name may have been made, which
+-- analyses otherwise.
 create or replace function ragdb_internal.ready_chunks(
   corpus_id integer, touched ragdb_internal.touched_document[],
   ahead ragdb_internal.given_analysis)
@@ -122,6 +119,3 @@ begin
   end if;
   return v_ready;
 end $$;
-comment on function ragdb_internal.ready_chunks is
-  'Returns what was analysed ahead for this corpus of the documents that are new or written, under '
-  'the numbers of their chunks.';

@@ -3,7 +3,9 @@
 -- opens nothing: anybody can write a hash. Both public functions are definers because nobody but
 -- the owner touches the tables.
 
--- What others call the same bytes would tell that they have them.
+-- Returns the media type of a blob that the caller put, or that somebody brought to a corpus that
+-- the caller may read; null for any other. What others call the same bytes would tell that they
+-- have them.
 create or replace function ragdb_internal.blob_type(cid text) returns text
 language sql stable parallel safe
 return coalesce((
@@ -13,9 +15,6 @@ return coalesce((
     from ragdb.corpus_blobs b join ragdb.corpora c on c.corpus_id = b.corpus_id
     where b.cid = blob_type.cid and ragdb_internal.privilege(c) >= 1
     order by b.corpus_id limit 1));
-comment on function ragdb_internal.blob_type is
-  'Returns the media type of a blob that the caller put, or that somebody brought to a corpus that '
-  'the caller may read; null for any other.';
 
 -- A session keeps its plans, of its foreign keys, too, and may have made them when there was none.
 create or replace function ragdb.put_blob(

@@ -1,6 +1,7 @@
 -- Everything is looked at before anything is written: a constraint's own message would print the
 -- row.
 
+-- Refuses documents with a field that is missing, wrong or unknown. Raises RG412.
 create or replace function ragdb_internal.check_document_fields(documents jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -21,9 +22,8 @@ begin
         hint = 'ragdb.put_documents is described in docs/reference.md';
   end if;
 end $$;
-comment on function ragdb_internal.check_document_fields is
-  'Refuses documents with a field that is missing, wrong or unknown. Raises RG412.';
 
+-- Refuses documents with a chunk that is incomplete or contradicts itself. Raises RG412.
 create or replace function ragdb_internal.check_chunk_fields(documents jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -49,9 +49,8 @@ begin
         hint = 'offsets are characters, and text is exactly what lies between them';
   end if;
 end $$;
-comment on function ragdb_internal.check_chunk_fields is
-  'Refuses documents with a chunk that is incomplete or contradicts itself. Raises RG412.';
 
+-- Refuses documents with a link that has no target or no chunk. Raises RG412.
 create or replace function ragdb_internal.check_links(documents jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -75,9 +74,8 @@ begin
         hint = 'give the chunk that holds the link, and its target without the fragment';
   end if;
 end $$;
-comment on function ragdb_internal.check_links is
-  'Refuses documents with a link that has no target or no chunk. Raises RG412.';
 
+-- Refuses two documents of one source. Raises RG409.
 create or replace function ragdb_internal.check_uris(documents jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -95,9 +93,9 @@ begin
         hint = 'name a record of a file as file#record, and put each once';
   end if;
 end $$;
-comment on function ragdb_internal.check_uris is
-  'Refuses two documents of one source. Raises RG409.';
 
+-- Raises RG409, RG412 or RG413 with the position and the field when documents are not what
+-- ragdb.put_documents takes.
 create or replace function ragdb_internal.check_documents(documents jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -119,6 +117,3 @@ begin
   perform ragdb_internal.check_links(documents);
   perform ragdb_internal.check_uris(documents);
 end $$;
-comment on function ragdb_internal.check_documents is
-  'Raises RG409, RG412 or RG413 with the position and the field when documents are not what '
-  'ragdb.put_documents takes.';

@@ -1,11 +1,11 @@
 -- Reading chunks and the texts that they are of, as in read.sql.
 
+-- Returns the citation of a chunk: its source, where it has none of its own.
 create or replace function ragdb_internal.chunk_citation(citation jsonb, source text) returns jsonb
 language sql immutable parallel safe
 return coalesce(citation, pg_catalog.jsonb_build_object('uri', source));
-comment on function ragdb_internal.chunk_citation is
-  'Returns the citation of a chunk: its source, where it has none of its own.';
 
+-- Returns the chunk of an id; no row where there is none.
 create or replace function ragdb_internal.chunk_by_id(corpus_id integer, chunk_id text)
 returns setof ragdb.chunk
 language sql stable parallel safe
@@ -17,8 +17,6 @@ begin atomic
   from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
   where c.corpus_id = chunk_by_id.corpus_id and c.chunk_id = chunk_by_id.chunk_id;
 end;
-comment on function ragdb_internal.chunk_by_id is
-  'Returns the chunk of an id; no row where there is none.';
 
 create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
 language plpgsql stable security definer rows 1
@@ -98,7 +96,8 @@ comment on function ragdb.document_chunks is
   'Returns the chunks of a document, named as for ragdb.get_document, in order: all, or count (1 '
   'or more) from the ordinal first on. Raises RG400, RG404, RG405, RG425.';
 
--- Chunks overlap, and leave the white space between them out.
+-- Returns the text of a run of chunks of a document. Chunks overlap, and leave the white space
+-- between them out.
 create or replace function ragdb_internal.joined_text(
   corpus_id integer, doc_no integer, first_ordinal integer, last_ordinal integer)
 returns text
@@ -118,8 +117,6 @@ return (
     where c.corpus_id = joined_text.corpus_id and c.doc_no = joined_text.doc_no
       and c.ordinal between joined_text.first_ordinal and joined_text.last_ordinal
     window w as (order by c.ordinal)) x);
-comment on function ragdb_internal.joined_text is
-  'Returns the text of a run of chunks of a document.';
 
 create or replace function ragdb.document_text(corpus text, document text) returns text
 language plpgsql stable security definer

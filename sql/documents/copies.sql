@@ -1,6 +1,8 @@
 -- What is known of bytes that come under another name: their vectors. A file that is renamed comes
 -- under its new name before its old one goes, and no worker need have been here between.
 
+-- Returns the chunks of new documents of which an older document of the same bytes has the same
+-- title, heading and text, each with the chunk there.
 create or replace function ragdb_internal.copies(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[])
 returns table (chunk_no integer, original_no integer)
@@ -32,10 +34,8 @@ begin atomic
       offset 0) k
   where t.state = 'new' and (k.heading, k.text) = (c.heading, c.text);
 end;
-comment on function ragdb_internal.copies is
-  'Returns the chunks of new documents of which an older document of the same bytes has the same '
-  'title, heading and text, each with the chunk there.';
 
+-- Gives new chunks the vectors of the chunks that they are copies of, unless they are imported.
 create or replace function ragdb_internal.copy_embeddings(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[])
 returns void
@@ -57,5 +57,3 @@ begin
     order by s.space_id, c.chunk_no
     on conflict do nothing;
 end $$;
-comment on function ragdb_internal.copy_embeddings is
-  'Gives new chunks the vectors of the chunks that they are copies of, unless they are imported.';

@@ -1,16 +1,16 @@
 -- What a corpus counts of its documents. The same counting serves the writer, which counts the
 -- documents that it touches before and after, and who checks or repairs a corpus and counts all.
 
+-- Counts of some documents; languages is the number of documents of each language, those without a
+-- language left out.
 create type ragdb_internal.document_counts as (
   documents bigint,
   tokens bigint,
   size_bytes bigint,
   languages jsonb);
-comment on type ragdb_internal.document_counts is
-  'Counts of some documents; languages is the number of documents of each language, those without '
-  'a language left out.';
 
--- By key, one by one: the planner does not know how many documents the list has.
+-- Counts some documents of a corpus, their tokens, their bytes and their languages. By key, one by
+-- one: the planner does not know how many documents the list has.
 create or replace function ragdb_internal.count_documents(corpus_id integer, doc_nos integer[])
 returns ragdb_internal.document_counts
 language sql stable parallel safe
@@ -27,17 +27,15 @@ return (
         select o.language, o.tokens, o.size_bytes from ragdb.documents o
         where o.corpus_id = count_documents.corpus_id and o.doc_no = x.doc_no offset 0) d
     group by d.language) l);
-comment on function ragdb_internal.count_documents is
-  'Counts some documents of a corpus, their tokens, their bytes and their languages.';
 
+-- Counts all documents of a corpus, their tokens, their bytes and their languages.
 create or replace function ragdb_internal.count_corpus(corpus_id integer)
 returns ragdb_internal.document_counts
 language sql stable parallel safe
 return ragdb_internal.count_documents(count_corpus.corpus_id, array(
   select d.doc_no from ragdb.documents d where d.corpus_id = count_corpus.corpus_id));
-comment on function ragdb_internal.count_corpus is
-  'Counts all documents of a corpus, their tokens, their bytes and their languages.';
 
+-- Returns counts by key without what is gone and with what has come.
 create or replace function ragdb_internal.recounted(counts jsonb, gone jsonb, come jsonb)
 returns jsonb
 language sql immutable parallel safe
@@ -53,5 +51,3 @@ return (
       select l.key, l.value::integer from pg_catalog.jsonb_each_text(recounted.come) l) c
     group by c.key
     having sum(c.count) <> 0) n);
-comment on function ragdb_internal.recounted is
-  'Returns counts by key without what is gone and with what has come.';

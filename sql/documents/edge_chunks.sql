@@ -4,6 +4,8 @@
 -- the edges of each chunk that goes: a twentieth of a put. Here a statement looks up all of its
 -- rows. It holds the chunks as a foreign key does, so that none goes before the edge is there.
 
+-- Trigger of ragdb.edges: refuses edges of chunks that are not there, and holds the others to the
+-- end of the transaction.
 create or replace function ragdb_internal.check_edge_chunks() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -30,14 +32,12 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.check_edge_chunks is
-  'Trigger of ragdb.edges: refuses edges of chunks that are not there, and holds the others to the '
-  'end of the transaction.';
 
 create or replace trigger edges_join_chunks after insert on ragdb.edges
   referencing new table as added for each statement
   execute function ragdb_internal.check_edge_chunks();
 
+-- Trigger of ragdb.chunks: removes the edges of the chunks that went.
 create or replace function ragdb_internal.drop_edges() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -56,8 +56,6 @@ begin
         where c.child_no = g.chunk_no and c.corpus_id = g.corpus_id offset 0) o));
   return null;
 end $$;
-comment on function ragdb_internal.drop_edges is
-  'Trigger of ragdb.chunks: removes the edges of the chunks that went.';
 
 create or replace trigger edges_go_with_chunks after delete on ragdb.chunks
   referencing old table as gone for each statement

@@ -9,7 +9,9 @@
 -- count would come again: in a database restored from a dump, on a standby that took over, in a
 -- corpus made anew under its old name. Where the machine's clock goes back, it counts.
 
--- What is as an event told it before is not hashed again: then a forged row of it stays found.
+-- Returns the hashes of the chunks of some documents, of each the first so many (null or 0: none)
+-- by its last event. What is as an event told it before is not hashed again: then a forged row of
+-- it stays found.
 create or replace function ragdb_internal.told_chunks(
   corpus_id integer, doc_nos integer[], told integer[])
 returns bytea[]
@@ -27,12 +29,12 @@ return ragdb_internal.chunks_hashes(array(
           where h.told > 0 and d.corpus_id = told_chunks.corpus_id and d.doc_no = h.doc_no
           offset 0) e on true
     order by h.nth));
-comment on function ragdb_internal.told_chunks is
-  'Returns the hashes of the chunks of some documents, of each the first so many (null or 0: none) '
-  'by its last event.';
 
--- Where a vacuum that saw no row of this call says that the table has none, an index by something
--- else costs less than one whose key is an expression: hence offset 0 around the number.
+-- Writes an event for each of some documents, of each with so many chunks (null: none) as its last
+-- event told them, and under the id that its row has already (null: the row gets one), and tells
+-- who listens; the caller holds the corpus lock. Where a vacuum that saw no row of this call says
+-- that the table has none, an index by something else costs less than one whose key is an
+-- expression: hence offset 0 around the number.
 create or replace function ragdb_internal.write_events(
   corpus ragdb.corpora, doc_nos integer[], told integer[] default null,
   event_ids uuid[] default null)
@@ -81,11 +83,8 @@ begin
   perform ragdb_internal.renew_statistics('{ragdb.events}'),
     ragdb_internal.note_all('event', v_events), ragdb_internal.notify('ragdb_events');
 end $$;
-comment on function ragdb_internal.write_events is
-  'Writes an event for each of some documents, of each with so many chunks (null: none) as its '
-  'last event told them, and under the id that its row has already (null: the row gets one), and '
-  'tells who listens; the caller holds the corpus lock.';
 
+-- Refuses what no page of events said to go on from. Raises RG400.
 create or replace function ragdb_internal.check_positions(after jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -101,9 +100,8 @@ begin
         hint = 'pass the last "next" as it came, or null for the beginning';
   end if;
 end $$;
-comment on function ragdb_internal.check_positions is
-  'Refuses what no page of events said to go on from. Raises RG400.';
 
+-- Returns the events of a corpus after a tick, oldest first. Raises RG400.
 create or replace function ragdb_internal.events_of(
   corpus ragdb.corpora, after bigint, count integer)
 returns ragdb.events[]
@@ -117,8 +115,6 @@ begin
     where e.corpus_id = (events_of.corpus).corpus_id and e.lamport > events_of.after
     order by e.lamport limit events_of.count);
 end $$;
-comment on function ragdb_internal.events_of is
-  'Returns the events of a corpus after a tick, oldest first. Raises RG400.';
 
 create or replace function ragdb.corpus_events(
   corpus text, after bigint default 0, count integer default 100)
@@ -144,8 +140,10 @@ comment on function ragdb.corpus_events is
   'count (1 to 10000). To go on, pass the lamport of the last one as after. Raises RG400, RG401, '
   'RG404, RG438.';
 
--- The corpus with the oldest event that was not read goes first, with as many as the page has room
--- for, and then the next: none is passed by, and few are looked at that the page does not take.
+-- Returns the next events after a place, of the corpora that the caller may read: of each corpus in
+-- their order. The corpus with the oldest event that was not read goes first, with as many as the
+-- page has room for, and then the next: none is passed by, and few are looked at that the page does
+-- not take. Raises RG400.
 create or replace function ragdb_internal.next_events(
   after jsonb, count integer, takes_personal boolean)
 returns ragdb.events[]
@@ -176,13 +174,11 @@ begin
       order by b.lamport, b.corpus_id, e.lamport limit next_events.count) p
     order by (p.event).lamport, (p.event).corpus_id);
 end $$;
-comment on function ragdb_internal.next_events is
-  'Returns the next events after a place, of the corpora that the caller may read: of each corpus '
-  'in their order. Raises RG400.';
 
--- A corpus that the caller cannot read, or no longer, is forgotten, so that the place stays small
--- where corpora come and go. One later than all that are there stays: numbers are given out in
--- order, so it may be one that a standby does not have yet.
+-- Returns the place behind a page of events: a tick for each corpus. A corpus that the caller
+-- cannot read, or no longer, is forgotten, so that the place stays small where corpora come and go.
+-- One later than all that are there stays: numbers are given out in order, so it may be one that a
+-- standby does not have yet.
 create or replace function ragdb_internal.next_position(after jsonb, page ragdb.events[])
 returns jsonb
 language sql stable parallel safe
@@ -201,8 +197,6 @@ return (
     where k.corpus_id in (select r.corpus_id from readable r)
       or k.corpus_id > (select coalesce(max(r.corpus_id), 0) from readable r)
     group by k.corpus_id) p);
-comment on function ragdb_internal.next_position is
-  'Returns the place behind a page of events: a tick for each corpus.';
 
 create or replace function ragdb.events_after(after jsonb default null, count integer default 100)
 returns table (

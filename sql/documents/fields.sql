@@ -1,6 +1,9 @@
 -- The fields of a given document and of its chunks, one row a field: what it may be, and how it is
 -- described to who gives something else. A new field is one row here.
 
+-- A field of a document or a chunk: its JSON types (null: it may be missing), the pattern of its
+-- text or the fewest and most bytes of it, and what it must be, as a format of name, fewest and
+-- most.
 create type ragdb_internal.given_field as (
   name text,
   types text[],
@@ -8,11 +11,8 @@ create type ragdb_internal.given_field as (
   fewest integer,
   most integer,
   must_be text);
-comment on type ragdb_internal.given_field is
-  'A field of a document or a chunk: its JSON types (null: it may be missing), the pattern of its '
-  'text or the fewest and most bytes of it, and what it must be, as a format of name, fewest and '
-  'most.';
 
+-- Lists the fields that a given document may have.
 create or replace function ragdb_internal.document_fields()
 returns setof ragdb_internal.given_field
 language sql immutable parallel safe
@@ -44,9 +44,8 @@ begin atomic
     ('links', '{array,"null"}', null, null, null, '"%s" must be an array')
   ) f (name, types, pattern, fewest, most, must_be);
 end;
-comment on function ragdb_internal.document_fields is
-  'Lists the fields that a given document may have.';
 
+-- Lists the fields that a chunk of a given document may have.
 create or replace function ragdb_internal.chunk_fields()
 returns setof ragdb_internal.given_field
 language sql immutable parallel safe
@@ -69,9 +68,8 @@ begin atomic
       '"%s" must be a text of %s to %s bytes where the chunker is turns/1')
   ) f (name, types, pattern, fewest, most, must_be);
 end;
-comment on function ragdb_internal.chunk_fields is
-  'Lists the fields that a chunk of a given document may have.';
 
+-- Tells whether an object has in a field what that must be.
 create or replace function ragdb_internal.fits_field(
   object jsonb, field ragdb_internal.given_field)
 returns boolean
@@ -85,11 +83,10 @@ return case
     pg_catalog.octet_length(object ->> (field).name) between (field).fewest and (field).most, true)
   else true
 end;
-comment on function ragdb_internal.fits_field is
-  'Tells whether an object has in a field what that must be.';
 
--- A function of sets, because only these are inlined with a query in them: one that is not takes as
--- long for a chunk as all the rest of the check.
+-- Returns in one row what is wrong with the fields of an object, a document or a chunk as what
+-- says; null for nothing. A function of sets, because only these are inlined with a query in them:
+-- one that is not takes as long for a chunk as all the rest of the check.
 create or replace function ragdb_internal.field_problems(
   object jsonb, what text, fields ragdb_internal.given_field[])
 returns table (problem text)
@@ -109,25 +106,22 @@ begin atomic
         where k not in (select f.name from unnest(field_problems.fields) f) limit 1) end)
   end;
 end;
-comment on function ragdb_internal.field_problems is
-  'Returns in one row what is wrong with the fields of an object, a document or a chunk as what '
-  'says; null for nothing.';
 
+-- Whether a citation has a uri or a locator that is not blank.
 create or replace function ragdb_internal.is_cited(citation jsonb) returns boolean
 language sql immutable parallel safe
 return coalesce((is_cited.citation ->> 'uri') ~ '\S', false)
   or coalesce((is_cited.citation ->> 'locator') ~ '\S', false);
-comment on function ragdb_internal.is_cited is
-  'Whether a citation has a uri or a locator that is not blank.';
 
+-- Whether a value is an object whose uri and locator are texts where it has them.
 create or replace function ragdb_internal.is_citation(value jsonb) returns boolean
 language sql immutable parallel safe
 return pg_catalog.jsonb_typeof(value) = 'object'
   and coalesce(pg_catalog.jsonb_typeof(value -> 'uri'), 'string') = 'string'
   and coalesce(pg_catalog.jsonb_typeof(value -> 'locator'), 'string') = 'string';
-comment on function ragdb_internal.is_citation is
-  'Whether a value is an object whose uri and locator are texts where it has them.';
 
+-- Returns in what a chunk whose fields are right contradicts itself or its document; null for
+-- nothing.
 create or replace function ragdb_internal.chunk_contradiction(chunk jsonb, has_turns boolean)
 returns text
 language sql stable parallel safe
@@ -149,6 +143,3 @@ return case
   when has_turns <> (chunk ? 'id') or chunk -> 'id' = 'null'
     then '"id" must be a text where the chunker is turns/1, and is not given elsewhere'
 end;
-comment on function ragdb_internal.chunk_contradiction is
-  'Returns in what a chunk whose fields are right contradicts itself or its document; null for '
-  'nothing.';

@@ -1,6 +1,8 @@
 -- How a given document is read: what it says of itself, with the defaults for what it leaves out,
 -- and its chunks. The document has been checked; these only read.
 
+-- What a document says of itself; a document is written again when its first source says something
+-- else.
 create type ragdb_internal.document_description as (
   title text,
   language text,
@@ -8,10 +10,8 @@ create type ragdb_internal.document_description as (
   metadata jsonb,
   chunking jsonb,
   external_id text);
-comment on type ragdb_internal.document_description is
-  'What a document says of itself; a document is written again when its first source says '
-  'something else.';
 
+-- Returns what a given document says of itself; the language is a default for one that names none.
 create or replace function ragdb_internal.given_description(document jsonb, default_language text)
 returns ragdb_internal.document_description
 language sql immutable parallel safe
@@ -22,27 +22,23 @@ return row(
   coalesce(nullif(given_description.document -> 'metadata', 'null'), '{}'),
   given_description.document -> 'chunking',
   given_description.document ->> 'external_id')::ragdb_internal.document_description;
-comment on function ragdb_internal.given_description is
-  'Returns what a given document says of itself; the language is a default for one that names '
-  'none.';
 
+-- Returns what a stored document says of itself.
 create or replace function ragdb_internal.stored_description(document ragdb.documents)
 returns ragdb_internal.document_description
 language sql immutable parallel safe
 return row(
   document.title, document.language, document.media_type, document.metadata, document.chunking,
   document.external_id)::ragdb_internal.document_description;
-comment on function ragdb_internal.stored_description is
-  'Returns what a stored document says of itself.';
 
+-- Returns the name of the source that a given document comes from; empty for none.
 create or replace function ragdb_internal.given_source_name(document jsonb) returns text
 language sql immutable parallel safe
 return coalesce(given_source_name.document ->> 'source_name', '');
-comment on function ragdb_internal.given_source_name is
-  'Returns the name of the source that a given document comes from; empty for none.';
 
--- Two files of the same bytes are two documents, each cited by its own name. One record that is
--- found in two files is one.
+-- Returns what tells a document from others of the same bytes: its external id, else its source. A
+-- conversation needs neither: its messages have ids. Two files of the same bytes are two documents,
+-- each cited by its own name. One record that is found in two files is one.
 create or replace function ragdb_internal.document_name(
   chunking jsonb, external_id text, source text)
 returns text
@@ -52,17 +48,14 @@ return case
   when document_name.external_id is not null then 'id ' || document_name.external_id
   else 'source ' || document_name.source
 end;
-comment on function ragdb_internal.document_name is
-  'Returns what tells a document from others of the same bytes: its external id, else its source. '
-  'A conversation needs neither: its messages have ids.';
 
+-- Returns the name of a given document.
 create or replace function ragdb_internal.given_name(document jsonb) returns text
 language sql immutable parallel safe
 return ragdb_internal.document_name(given_name.document -> 'chunking',
   given_name.document ->> 'external_id', given_name.document ->> 'uri');
-comment on function ragdb_internal.given_name is
-  'Returns the name of a given document.';
 
+-- A chunk as its document has it; own_id is the id of a turn, null for any other chunk.
 create type ragdb_internal.chunk_content as (
   ordinal integer,
   heading text[],
@@ -74,9 +67,8 @@ create type ragdb_internal.chunk_content as (
   citation jsonb,
   text text,
   own_id text);
-comment on type ragdb_internal.chunk_content is
-  'A chunk as its document has it; own_id is the id of a turn, null for any other chunk.';
 
+-- Returns the chunks of a given document.
 create or replace function ragdb_internal.given_chunks(document jsonb)
 returns setof ragdb_internal.chunk_content
 language sql stable parallel safe
@@ -88,10 +80,9 @@ begin atomic
     nullif(c.v -> 'citation', 'null'), c.v ->> 'text', c.v ->> 'id'
   from jsonb_array_elements(given_chunks.document -> 'chunks') with ordinality c (v, n);
 end;
-comment on function ragdb_internal.given_chunks is
-  'Returns the chunks of a given document.';
 
--- The texts are compared: who claims the identity of some bytes says nothing of what they say.
+-- Tells whether a given document has the texts of a stored one as its chunks, in their order. The
+-- texts are compared: who claims the identity of some bytes says nothing of what they say.
 create or replace function ragdb_internal.says_the_same(
   document jsonb, corpus_id integer, doc_no integer)
 returns boolean
@@ -105,9 +96,8 @@ return array(
     select c.text from ragdb.chunks c
       where c.corpus_id = says_the_same.corpus_id and c.doc_no = says_the_same.doc_no
       order by c.ordinal);
-comment on function ragdb_internal.says_the_same is
-  'Tells whether a given document has the texts of a stored one as its chunks, in their order.';
 
+-- Returns what chunks say together, without white space and without what one repeats of another.
 create or replace function ragdb_internal.letters(texts text[], starts integer[]) returns text
 language sql immutable parallel safe
 return (
@@ -119,10 +109,9 @@ return (
           over (order by u.start, u.n rows between unbounded preceding and 1 preceding) as covered
         from unnest(letters.texts, letters.starts)
           with ordinality u (text, start, n)) x);
-comment on function ragdb_internal.letters is
-  'Returns what chunks say together, without white space and without what one repeats of another.';
 
--- Whoever claims the identity of some bytes chooses how he says that he cut them.
+-- Tells whether a given document says what a stored one says, however each of them is cut. Whoever
+-- claims the identity of some bytes chooses how he says that he cut them.
 create or replace function ragdb_internal.says_the_same_cut_otherwise(
   document jsonb, corpus_id integer, doc_no integer)
 returns boolean
@@ -138,9 +127,8 @@ return (
       from ragdb.chunks c
       where c.corpus_id = says_the_same_cut_otherwise.corpus_id
         and c.doc_no = says_the_same_cut_otherwise.doc_no);
-comment on function ragdb_internal.says_the_same_cut_otherwise is
-  'Tells whether a given document says what a stored one says, however each of them is cut.';
 
+-- Returns the chunks of a stored document, in no order.
 create or replace function ragdb_internal.stored_chunks(document ragdb.documents)
 returns setof ragdb_internal.chunk_content
 language sql stable parallel safe
@@ -150,5 +138,3 @@ begin atomic
   from ragdb.chunks c
   where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
 end;
-comment on function ragdb_internal.stored_chunks is
-  'Returns the chunks of a stored document, in no order.';

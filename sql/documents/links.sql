@@ -8,9 +8,11 @@
 -- planned under that of their statement, and to plan them anew for each row takes longer than all
 -- the rest of the row.
 
+-- A hyperlink of a chunk, as written.
 create type ragdb_internal.chunk_link as (chunk_no integer, target text);
-comment on type ragdb_internal.chunk_link is 'A hyperlink of a chunk, as written.';
 
+-- Returns the hyperlinks that there shall be: those given for a document that is new or written,
+-- its own for one that is renamed.
 create or replace function ragdb_internal.planned_links(
   corpus_id integer, documents jsonb, touched ragdb_internal.touched_document[],
   planned ragdb_internal.planned_chunk[])
@@ -41,22 +43,18 @@ begin
       where t.state = 'renamed') l
       join unnest(planned) p on p.doc_no = l.doc_no and p.ordinal = l.ordinal);
 end $$;
-comment on function ragdb_internal.planned_links is
-  'Returns the hyperlinks that there shall be: those given for a document that is new or written, '
-  'its own for one that is renamed.';
 
+-- Tells whether a chunk is a message of a conversation.
 create or replace function ragdb_internal.is_turn(corpus_id integer, chunk_no integer)
 returns boolean
 language sql stable parallel safe
 return exists (
   select from ragdb.turns t
   where t.corpus_id = is_turn.corpus_id and t.chunk_no = is_turn.chunk_no);
-comment on function ragdb_internal.is_turn is
-  'Tells whether a chunk is a message of a conversation.';
 
--- Rows that are taken away or changed are found by key, and then by where they are: a join with
--- what is given would be planned by what the statistics say. The lock of the corpus keeps them
--- there.
+-- Removes the edges within documents and the links of chunks that stay, except the given ones. Rows
+-- that are taken away or changed are found by key, and then by where they are: a join with what is
+-- given would be planned by what the statistics say. The lock of the corpus keeps them there.
 create or replace function ragdb_internal.drop_old_edges(
   corpus_id integer, kept integer[], edges ragdb_internal.chunk_edge[],
   links ragdb_internal.chunk_link[])
@@ -83,9 +81,9 @@ begin
     where not exists (select from unnest(links) n
       where n.chunk_no = k.chunk_no and n.target = o.target)));
 end $$;
-comment on function ragdb_internal.drop_old_edges is
-  'Removes the edges within documents and the links of chunks that stay, except the given ones.';
 
+-- Stores edges between chunks, references with the salience of the turns that they lead to; one
+-- that is there already stays.
 create or replace function ragdb_internal.insert_edges(
   corpus_id integer, edges ragdb_internal.chunk_edge[])
 returns void
@@ -103,10 +101,8 @@ begin
     order by n.parent_no, n.child_no
     on conflict on constraint edges_are_unique do nothing;
 end $$;
-comment on function ragdb_internal.insert_edges is
-  'Stores edges between chunks, references with the salience of the turns that they lead to; one '
-  'that is there already stays.';
 
+-- Stores hyperlinks of chunks; one that is there already stays.
 create or replace function ragdb_internal.insert_links(
   corpus_id integer, links ragdb_internal.chunk_link[])
 returns void
@@ -120,9 +116,9 @@ begin
     order by n.chunk_no, n.target
     on conflict on constraint document_links_are_unique do nothing;
 end $$;
-comment on function ragdb_internal.insert_links is
-  'Stores hyperlinks of chunks; one that is there already stays.';
 
+-- Makes the reference edges of some chunks what their hyperlinks say: an edge to the first chunk of
+-- each document that a link leads to.
 create or replace function ragdb_internal.resolve_links(corpus_id integer, linking integer[])
 returns void
 language plpgsql
@@ -144,10 +140,9 @@ begin
         where n.parent_no = a.chunk_no and n.child_no = o.child_no)));
   perform ragdb_internal.insert_edges(resolve_links.corpus_id, v_edges);
 end $$;
-comment on function ragdb_internal.resolve_links is
-  'Makes the reference edges of some chunks what their hyperlinks say: an edge to the first chunk '
-  'of each document that a link leads to.';
 
+-- Makes the edges and links of the given chunks what they shall be, and resolves links to the given
+-- uris again.
 create or replace function ragdb_internal.link_chunks(
   corpus_id integer, planned ragdb_internal.planned_chunk[], links ragdb_internal.chunk_link[],
   kept integer[], uris text[])
@@ -184,6 +179,3 @@ begin
     perform ragdb_internal.resolve_links(v_id, v_linking);
   end if;
 end $$;
-comment on function ragdb_internal.link_chunks is
-  'Makes the edges and links of the given chunks what they shall be, and resolves links to the '
-  'given uris again.';

@@ -1,6 +1,7 @@
 -- Chunks read by what a filter asks or by their ids, in pages.
 
--- One look-up for each number: of a corpus without statistics the planner would scan all of it.
+-- Returns the ids of the next chunks of a corpus, among some or all (null), in their order. One
+-- look-up for each number: of a corpus without statistics the planner would scan all of it.
 create or replace function ragdb_internal.page_of_chunks(
   corpus_id integer, among integer[], after text, count integer)
 returns table (chunk_id text)
@@ -19,8 +20,6 @@ begin atomic
       order by h.chunk_id collate "C" limit page_of_chunks.count)) p
   order by 1 limit page_of_chunks.count;
 end;
-comment on function ragdb_internal.page_of_chunks is
-  'Returns the ids of the next chunks of a corpus, among some or all (null), in their order.';
 
 create or replace function ragdb.list_chunks(
   corpus text, filter jsonb default null, chunk_ids text[] default null, after text default '',

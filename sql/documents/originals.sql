@@ -1,16 +1,16 @@
 -- Which original bytes a corpus has, recorded one by one: no document says that they are kept.
 
+-- Returns the SHA-256 of what a corpus says of an original: its identity, which is that of its
+-- bytes, its media type, who brought it and when.
 create or replace function ragdb_internal.original_hash(original ragdb.corpus_blobs)
 returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array((original).cid,
   (original).media_type, (original).brought_by, extract(epoch from (original).brought_at))::text));
-comment on function ragdb_internal.original_hash is
-  'Returns the SHA-256 of what a corpus says of an original: its identity, which is that of its '
-  'bytes, its media type, who brought it and when.';
 
--- A statement of its own: who waited for another to bring the same bytes, or to drop them, sees
--- what that one recorded.
+-- Records of some originals of a corpus that they were brought, or that they went. A statement of
+-- its own: who waited for another to bring the same bytes, or to drop them, sees what that one
+-- recorded.
 create or replace function ragdb_internal.record_originals(corpus_id integer, cids text[])
 returns void
 language sql
@@ -24,9 +24,9 @@ begin atomic
         where o.corpus_id = record_originals.corpus_id and o.cid = c.cid offset 0) b on true
     having count(*) > 0;
 end;
-comment on function ragdb_internal.record_originals is
-  'Records of some originals of a corpus that they were brought, or that they went.';
 
+-- Notes that bytes came to a corpus, on record, where they are there and it does not have them yet.
+-- Raises RG404.
 create or replace function ragdb_internal.bring_original(original ragdb.corpus_blobs)
 returns void
 language plpgsql
@@ -42,6 +42,3 @@ begin
     perform ragdb_internal.record_originals(original.corpus_id, array[original.cid]);
   end if;
 end $$;
-comment on function ragdb_internal.bring_original is
-  'Notes that bytes came to a corpus, on record, where they are there and it does not have them '
-  'yet. Raises RG404.';

@@ -10,6 +10,9 @@
 -- 0), and what is joined in memory is hashed. In a corpus that never had a document nothing is
 -- looked up: where one was dropped a moment ago, an index may be read whole for each look-up.
 
+-- A document that a call touches: its first source (uri, source_name), the position in the input
+-- that decides what it is (null: its first source is not given), and what becomes of it: state is
+-- new, written, renamed (only its first source is another), same or gone.
 create type ragdb_internal.touched_document as (
   doc_no integer,
   doc_cid text,
@@ -19,11 +22,9 @@ create type ragdb_internal.touched_document as (
   uri text,
   source_name text,
   state text);
-comment on type ragdb_internal.touched_document is
-  'A document that a call touches: its first source (uri, source_name), the position in the input '
-  'that decides what it is (null: its first source is not given), and what becomes of it: state is '
-  'new, written, renamed (only its first source is another), same or gone.';
 
+-- Returns the documents of a corpus that have one of some sources, or the bytes and the name of one
+-- of some documents.
 create or replace function ragdb_internal.documents_at(
   corpus ragdb.corpora, uris text[], documents jsonb)
 returns setof ragdb.documents
@@ -48,12 +49,11 @@ begin atomic
       where h.corpus_id = (corpus).corpus_id and h.doc_no = t.doc_no offset 0) d
   where (corpus).next_doc_no > 1;
 end;
-comment on function ragdb_internal.documents_at is
-  'Returns the documents of a corpus that have one of some sources, or the bytes and the name of '
-  'one of some documents.';
 
--- One of the two texts is not of these bytes. The one that comes last stays, so that nobody keeps
--- another's text out by claiming his hash first.
+-- Returns the numbers of the stored documents whose bytes are given with other texts, however they
+-- are cut, each with the position of the first source that gives them. One of the two texts is not
+-- of these bytes. The one that comes last stays, so that nobody keeps another's text out by
+-- claiming his hash first.
 create or replace function ragdb_internal.disputed(corpus ragdb.corpora, documents jsonb)
 returns jsonb
 language sql stable parallel safe
@@ -71,12 +71,10 @@ begin atomic
       then ragdb_internal.says_the_same(i.v, (corpus).corpus_id, d.doc_no)
       else ragdb_internal.says_the_same_cut_otherwise(i.v, (corpus).corpus_id, d.doc_no) end) o;
 end;
-comment on function ragdb_internal.disputed is
-  'Returns the numbers of the stored documents whose bytes are given with other texts, however '
-  'they are cut, each with the position of the first source that gives them.';
 
--- A source that is given says something else now, and one that is gone says nothing: what they say
--- today counts no more.
+-- Returns the documents that a call touches, in the order of their numbers; those that are not
+-- stored yet have the next numbers, in the order of the input. A source that is given says
+-- something else now, and one that is gone says nothing: what they say today counts no more.
 create or replace function ragdb_internal.touched_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])
 returns ragdb_internal.touched_document[]
@@ -123,6 +121,3 @@ begin
     from old o full join first f on (f.doc_cid, f.name) = (o.doc_cid, o.name)
     order by o.doc_no, f.position);
 end $$;
-comment on function ragdb_internal.touched_documents is
-  'Returns the documents that a call touches, in the order of their numbers; those that are not '
-  'stored yet have the next numbers, in the order of the input.';

@@ -1,6 +1,7 @@
 -- What a call shall change of chunks, before anything is changed: which there shall be, and which
 -- rows of today they keep.
 
+-- A chunk that there shall be; nth is how many chunks before it in its document have its content.
 create type ragdb_internal.planned_chunk as (
   chunk_no integer,
   doc_no integer,
@@ -16,9 +17,9 @@ create type ragdb_internal.planned_chunk as (
   citation jsonb,
   nth bigint,
   text text);
-comment on type ragdb_internal.planned_chunk is
-  'A chunk that there shall be; nth is how many chunks before it in its document have its content.';
 
+-- Returns the chunks that there shall be, without numbers and in no order: those given for a
+-- document that is new or written, its own for one that is renamed.
 create or replace function ragdb_internal.named_chunks(
   corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[])
 returns setof ragdb_internal.planned_chunk
@@ -48,10 +49,10 @@ begin atomic
         select s.* from ragdb_internal.stored_chunks(d.stored) s where t.state = 'renamed') h
     where t.state in ('new', 'written', 'renamed')) c;
 end;
-comment on function ragdb_internal.named_chunks is
-  'Returns the chunks that there shall be, without numbers and in no order: those given for a '
-  'document that is new or written, its own for one that is renamed.';
 
+-- Returns the chunks of documents that change, under the document that they may stay in: of one
+-- that is gone, a new one of the same bytes; nth is how many chunks before it in its document have
+-- its content.
 create or replace function ragdb_internal.existing_chunks(
   corpus_id integer, touched ragdb_internal.touched_document[])
 returns table (doc_no integer, chunk_no integer, chunk_id text, content_hash bytea, nth bigint)
@@ -75,13 +76,11 @@ begin atomic
       where k.corpus_id = existing_chunks.corpus_id and k.doc_no = t.doc_no offset 0) c
   where t.state in ('written', 'renamed', 'gone');
 end;
-comment on function ragdb_internal.existing_chunks is
-  'Returns the chunks of documents that change, under the document that they may stay in: of one '
-  'that is gone, a new one of the same bytes; nth is how many chunks before it in its document '
-  'have its content.';
 
--- A row that stays keeps its number, its vector and its edges: first those with the same id, then
--- those with the same content in the same document, which is renamed.
+-- Returns the chunks that there shall be, in the order of their documents: with the number of the
+-- row that stays, or with the next numbers. A row that stays keeps its number, its vector and its
+-- edges: first those with the same id, then those with the same content in the same document, which
+-- is renamed.
 create or replace function ragdb_internal.planned_chunks(
   corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[])
 returns ragdb_internal.planned_chunk[]
@@ -115,11 +114,11 @@ begin
     from wanted w left join stays s on s.chunk_id = w.chunk_id
     order by w.doc_no, w.ordinal);
 end $$;
-comment on function ragdb_internal.planned_chunks is
-  'Returns the chunks that there shall be, in the order of their documents: with the number of the '
-  'row that stays, or with the next numbers.';
 
--- A document is found by its id, and its chunks by theirs, so each is of one document.
+-- Returns the ids that the documents of a call want, for themselves (kind external_id) and for
+-- their chunks (chunk id), each with the position of its document in the input, and whether a
+-- document that stays as it is has it. A document is found by its id, and its chunks by theirs, so
+-- each is of one document.
 create or replace function ragdb_internal.wanted_ids(
   corpus_id integer, touched ragdb_internal.touched_document[],
   planned ragdb_internal.planned_chunk[])
@@ -149,12 +148,10 @@ begin atomic
       on o.doc_no not in (select x.doc_no from others x)
   where t.state in ('new', 'written', 'renamed') and d.external_id is not null;
 end;
-comment on function ragdb_internal.wanted_ids is
-  'Returns the ids that the documents of a call want, for themselves (kind external_id) and for '
-  'their chunks (chunk id), each with the position of its document in the input, and whether a '
-  'document that stays as it is has it.';
 
--- Who puts many at once learns of all of them, and need not find them one by one.
+-- Returns the positions of given documents that want ids of stored documents, or of others before
+-- them: "3, 7-9", at most 100 of these; null for none. Who puts many at once learns of all of them,
+-- and need not find them one by one.
 create or replace function ragdb_internal.clashing_documents(
   corpus_id integer, touched ragdb_internal.touched_document[],
   planned ragdb_internal.planned_chunk[])
@@ -175,10 +172,9 @@ begin atomic
       where k.position is not null and (k.is_taken or k.nth > 1))) u
     order by 1 limit 100) r;
 end;
-comment on function ragdb_internal.clashing_documents is
-  'Returns the positions of given documents that want ids of stored documents, or of others before '
-  'them: "3, 7-9", at most 100 of these; null for none.';
 
+-- Refuses documents and chunks whose id another has, in the input or in a document that stays as it
+-- is. Raises RG409.
 create or replace function ragdb_internal.check_ids(
   corpus_id integer, touched ragdb_internal.touched_document[],
   planned ragdb_internal.planned_chunk[])
@@ -205,6 +201,3 @@ begin
           'what is newer under the source of the older';
   end if;
 end $$;
-comment on function ragdb_internal.check_ids is
-  'Refuses documents and chunks whose id another has, in the input or in a document that stays as '
-  'it is. Raises RG409.';

@@ -2,6 +2,7 @@
 --
 -- All are definers, because nobody but the owner touches the tables.
 
+-- Returns a row for each given document when all of them are stored as they are given, else no row.
 create or replace function ragdb_internal.stored_already(corpus ragdb.corpora, documents jsonb)
 returns table (
   "position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
@@ -42,12 +43,10 @@ begin
         or not ragdb_internal.says_the_same(g.v, v_id, d.doc_no))
     order by i.n;
 end $$;
-comment on function ragdb_internal.stored_already is
-  'Returns a row for each given document when all of them are stored as they are given, else no '
-  'row.';
 
--- Whoever brought the bytes brings them to the corpus with their document. A session keeps the
--- plan, which looks up by key: to make one takes longer than all the rest of a blob.
+-- Notes that the caller brought to a corpus those of some blobs whose bytes it has put. Whoever
+-- brought the bytes brings them to the corpus with their document. A session keeps the plan, which
+-- looks up by key: to make one takes longer than all the rest of a blob.
 create or replace function ragdb_internal.bring_blobs(corpus_id integer, cids text[])
 returns void
 language plpgsql
@@ -66,9 +65,8 @@ begin
       select from ragdb.corpus_blobs b
       where b.corpus_id = bring_blobs.corpus_id and b.cid = u.cid offset 0);
 end $$;
-comment on function ragdb_internal.bring_blobs is
-  'Notes that the caller brought to a corpus those of some blobs whose bytes it has put.';
 
+-- Notes that the caller brought to a corpus the bytes of those of some documents that it has put.
 -- Under the lock of the corpus where it is taken at all: a drop that has it would wait for whoever
 -- holds what is stored under the corpus, and he for the lock.
 create or replace function ragdb_internal.bring_originals(corpus_id integer, documents jsonb)
@@ -76,8 +74,6 @@ returns void
 language sql
 return ragdb_internal.bring_blobs(bring_originals.corpus_id, array(
   select i ->> 'doc_cid' from pg_catalog.jsonb_array_elements(bring_originals.documents) i));
-comment on function ragdb_internal.bring_originals is
-  'Notes that the caller brought to a corpus the bytes of those of some documents that it has put.';
 
 create or replace function ragdb.put_documents(
   corpus text, documents jsonb, force boolean default false)

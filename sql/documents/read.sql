@@ -1,7 +1,8 @@
 -- Reading documents back. Each function opens the corpus as the caller first, and is a definer
 -- because nobody but the owner touches the tables.
 
--- A source has one document. External ids and bytes may have several.
+-- Returns the document of a source; without one those of an external id; without these those of
+-- some bytes. A source has one document. External ids and bytes may have several.
 create or replace function ragdb_internal.documents_called(corpus_ids integer[], document text)
 returns setof ragdb.documents
 language sql stable parallel safe
@@ -28,10 +29,9 @@ begin atomic
   where c.rank = (select min(m.rank) from called m)
   order by d.source;
 end;
-comment on function ragdb_internal.documents_called is
-  'Returns the document of a source; without one those of an external id; without these those of '
-  'some bytes.';
 
+-- Records the read of the part that a document is in, where the corpus that was opened is the
+-- whole. Raises RG471.
 create or replace function ragdb_internal.open_part_of(
   document ragdb.documents, corpus ragdb.corpora)
 returns void
@@ -43,10 +43,9 @@ begin
     where p.corpus_id = document.corpus_id and p.corpus_id <> corpus.corpus_id
       and p.record_reads <> 'off';
 end $$;
-comment on function ragdb_internal.open_part_of is
-  'Records the read of the part that a document is in, where the corpus that was opened is the '
-  'whole. Raises RG471.';
 
+-- Returns the row of a document of a corpus, or of a part of it that the caller may read: of a
+-- source, of an external id, or of some bytes. Raises RG405, RG425.
 create or replace function ragdb_internal.find_document(corpus ragdb.corpora, document text)
 returns ragdb.documents
 language plpgsql stable
@@ -78,10 +77,8 @@ begin
   perform ragdb_internal.open_part_of(v_documents[1], corpus) where corpus.parts > 0;
   return v_documents[1];
 end $$;
-comment on function ragdb_internal.find_document is
-  'Returns the row of a document of a corpus, or of a part of it that the caller may read: of a '
-  'source, of an external id, or of some bytes. Raises RG405, RG425.';
 
+-- Returns a document with its sources, as ragdb.list_documents does.
 create or replace function ragdb_internal.document_rows(document ragdb.documents)
 returns setof ragdb.document
 language sql stable parallel safe
@@ -96,8 +93,6 @@ begin atomic
     document.chunks, document.tokens, document.event_id, document.created_at,
     document.updated_at;
 end;
-comment on function ragdb_internal.document_rows is
-  'Returns a document with its sources, as ragdb.list_documents does.';
 
 create or replace function ragdb.list_documents(
   corpus text, prefix text default '', after text default '', count integer default 100)

@@ -3,8 +3,9 @@
 --
 -- All are definers, because nobody but the owner touches the tables.
 
--- What was derived from some bytes stays while the corpus has them, under whatever name: a file
--- that is renamed comes under its new name before its old one goes.
+-- Returns the chunks of the documents whose bytes have no sources but these. What was derived from
+-- some bytes stays while the corpus has them, under whatever name: a file that is renamed comes
+-- under its new name before its old one goes.
 create or replace function ragdb_internal.chunks_that_go(corpus_id integer, uris text[])
 returns text[]
 language sql stable parallel safe
@@ -33,9 +34,8 @@ return array(
       select c.chunk_id from ragdb.chunks c
       where c.corpus_id = chunks_that_go.corpus_id and c.doc_no = g.doc_no offset 0) k
   where g.doc_cid not in (select s.doc_cid from staying s));
-comment on function ragdb_internal.chunks_that_go is
-  'Returns the chunks of the documents whose bytes have no sources but these.';
 
+-- Returns the documents found at some sources, each by its event as an act names it.
 create or replace function ragdb_internal.documents_at_sources(corpus_id integer, uris text[])
 returns text[]
 language sql stable parallel safe
@@ -49,9 +49,9 @@ return array(
       select h.event_id from ragdb.documents h
       where h.corpus_id = documents_at_sources.corpus_id and h.doc_no = s.doc_no offset 0) d
   order by 1);
-comment on function ragdb_internal.documents_at_sources is
-  'Returns the documents found at some sources, each by its event as an act names it.';
 
+-- Takes sources away, with what was derived from documents that go, on record, and counts what
+-- went; the caller holds the corpus lock.
 create or replace function ragdb_internal.remove_sources(
   corpus ragdb.corpora, uris text[], derived text, cause text, reason text)
 returns table (documents_deleted integer, chunks_deleted integer)
@@ -74,9 +74,6 @@ begin
       ragdb_internal.counted(chunks_deleted, 'chunk'), ': ' || reason));
   return next;
 end $$;
-comment on function ragdb_internal.remove_sources is
-  'Takes sources away, with what was derived from documents that go, on record, and counts what '
-  'went; the caller holds the corpus lock.';
 
 create or replace function ragdb.delete_source(
   corpus text, uri text, derived text default 'redact', reason text default null)
@@ -162,6 +159,8 @@ comment on function ragdb.delete_document is
   'was derived from it, as ragdb.delete_source does; returns how many documents and chunks went. '
   'The same bytes under another name stay. Raises RG400, RG401, RG404, RG405, RG425.';
 
+-- Counts the documents, and their chunks, that would be left without a source if some were
+-- forgotten.
 create or replace function ragdb_internal.count_without(corpus_id integer, uris text[])
 returns table (documents integer, chunks integer)
 language sql stable parallel safe
@@ -176,9 +175,6 @@ begin atomic
       where o.corpus_id = count_without.corpus_id and o.doc_no = g.doc_no
         and o.uri <> all (count_without.uris));
 end;
-comment on function ragdb_internal.count_without is
-  'Counts the documents, and their chunks, that would be left without a source if some were '
-  'forgotten.';
 
 create or replace function ragdb.prune_sources(
   corpus text, prefix text, keep text[], root text default null, derived text default 'redact',

@@ -1,6 +1,7 @@
 -- A source belongs to where it came from: the folder or file that a program read it from. Two
 -- folders may have one name, and then the documents of one would replace those of the other.
 
+-- Refuses documents whose source came from another root, unless they adopt it. Raises RG409.
 create or replace function ragdb_internal.check_roots(corpus ragdb.corpora, documents jsonb)
 returns void
 language plpgsql stable parallel safe
@@ -27,8 +28,6 @@ begin
         hint = 'give it another uri, or say "adopt": true';
   end if;
 end $$;
-comment on function ragdb_internal.check_roots is
-  'Refuses documents whose source came from another root, unless they adopt it. Raises RG409.';
 
 create or replace function ragdb.known_sources(corpus text, uris text[])
 returns table (uri text, root text, doc_cid text)

@@ -1,11 +1,12 @@
 -- Which edges documents say: to the next chunk, to the chunks of a section and the sections below
 -- it, and along hyperlinks. Who writes them and who verifies them ask here.
 
+-- An edge between two chunks of a corpus.
 create type ragdb_internal.chunk_edge as (parent_no integer, child_no integer, edge_type text);
-comment on type ragdb_internal.chunk_edge is 'An edge between two chunks of a corpus.';
 
--- Nothing is known of how many rows a call's array holds, and one wrong guess is a nested loop over
--- all pairs.
+-- Returns the edges between chunks of documents: next chunk (default), chunk of a section and
+-- section below (branch). Nothing is known of how many rows a call's array holds, and one wrong
+-- guess is a nested loop over all pairs.
 create or replace function ragdb_internal.document_edges(
   planned ragdb_internal.planned_chunk[], except_doc_nos integer[])
 returns setof ragdb_internal.chunk_edge
@@ -36,10 +37,9 @@ begin atomic
   from above o join head a on a.doc_no = o.doc_no and a.heading = o.heading
   order by o.chunk_no, o.n desc);
 end;
-comment on function ragdb_internal.document_edges is
-  'Returns the edges between chunks of documents: next chunk (default), chunk of a section and '
-  'section below (branch).';
 
+-- Returns the reference edges that the hyperlinks of some chunks say: an edge to the first chunk of
+-- each document that a link leads to.
 create or replace function ragdb_internal.linked_edges(corpus_id integer, linking integer[])
 returns setof ragdb_internal.chunk_edge
 language sql stable parallel safe
@@ -59,11 +59,9 @@ begin atomic
       offset 0) c
   where a.chunk_no <> c.chunk_no;
 end;
-comment on function ragdb_internal.linked_edges is
-  'Returns the reference edges that the hyperlinks of some chunks say: an edge to the first chunk '
-  'of each document that a link leads to.';
 
--- The edges of turns are what was said to what: ragdb.put_conversations writes them.
+-- Returns those of some documents that are conversations. The edges of turns are what was said to
+-- what: ragdb.put_conversations writes them.
 create or replace function ragdb_internal.conversations_among(
   corpus_id integer, doc_nos integer[])
 returns integer[]
@@ -74,9 +72,9 @@ return array(
       select h.chunking from ragdb.documents h
       where h.corpus_id = conversations_among.corpus_id and h.doc_no = n.doc_no offset 0) d
   where ragdb_internal.has_turns(d.chunking));
-comment on function ragdb_internal.conversations_among is
-  'Returns those of some documents that are conversations.';
 
+-- Tells whether two chunks are turns of one conversation, so that the edges between them are what
+-- it says.
 create or replace function ragdb_internal.is_answer(
   corpus_id integer, parent_no integer, child_no integer)
 returns boolean
@@ -88,10 +86,9 @@ return exists (
     join ragdb.chunks b on b.corpus_id = k.corpus_id and b.chunk_no = k.chunk_no
   where p.corpus_id = is_answer.corpus_id and p.chunk_no = is_answer.parent_no
     and a.doc_no = b.doc_no);
-comment on function ragdb_internal.is_answer is
-  'Tells whether two chunks are turns of one conversation, so that the edges between them are what '
-  'it says.';
 
+-- Returns the edges that leave the chunks of some documents because these say so, but for those
+-- within a conversation.
 create or replace function ragdb_internal.said_edges(corpus_id integer, doc_nos integer[])
 returns setof ragdb_internal.chunk_edge
 language plpgsql stable parallel safe
@@ -114,6 +111,3 @@ begin
     select e.* from ragdb_internal.linked_edges(
       corpus_id, array(select c.chunk_no from unnest(v_chunks) c)) e;
 end $$;
-comment on function ragdb_internal.said_edges is
-  'Returns the edges that leave the chunks of some documents because these say so, but for those '
-  'within a conversation.';

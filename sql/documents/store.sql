@@ -5,6 +5,7 @@
 -- planned under that of their statement, and to plan one for each row takes longer than to write
 -- the row.
 
+-- Stores the documents that are new or written, and the first source of those that are renamed.
 create or replace function ragdb_internal.store_documents(
   corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[],
   written_at timestamptz)
@@ -50,9 +51,9 @@ begin
     where d.ctid = o.ctid and t.state = 'renamed';
   perform ragdb_internal.renew_statistics('{ragdb.documents}');
 end $$;
-comment on function ragdb_internal.store_documents is
-  'Stores the documents that are new or written, and the first source of those that are renamed.';
 
+-- Stores where the given documents were found, forgets the sources that are gone, and returns the
+-- uris of both that changed.
 create or replace function ragdb_internal.store_sources(
   corpus_id integer, documents jsonb, touched ragdb_internal.touched_document[], gone_uris text[],
   written_at timestamptz)
@@ -100,10 +101,8 @@ begin
   perform ragdb_internal.renew_statistics('{ragdb.document_sources}');
   return v_moved;
 end $$;
-comment on function ragdb_internal.store_sources is
-  'Stores where the given documents were found, forgets the sources that are gone, and returns the '
-  'uris of both that changed.';
 
+-- Returns the chunks that stay and whose indexed text changes: title, heading or text.
 create or replace function ragdb_internal.changed_chunks(
   corpus_id integer, touched ragdb_internal.touched_document[],
   planned ragdb_internal.planned_chunk[], force boolean)
@@ -130,9 +129,8 @@ begin
       join unnest(touched) t on t.doc_no = k.doc_no
     where force or k.title is distinct from t.title_before or k.is_changed);
 end $$;
-comment on function ragdb_internal.changed_chunks is
-  'Returns the chunks that stay and whose indexed text changes: title, heading or text.';
 
+-- Makes the chunks that stay what they shall be.
 create or replace function ragdb_internal.update_chunks(
   corpus_id integer, planned ragdb_internal.planned_chunk[])
 returns void
@@ -155,9 +153,8 @@ begin
         is distinct from (p.doc_no, p.ordinal, p.chunk_id, p.source, p.heading, p.page,
           p.start_offset, p.end_offset, p.token_count, p.content_hash, p.citation, p.text);
 end $$;
-comment on function ragdb_internal.update_chunks is
-  'Makes the chunks that stay what they shall be.';
 
+-- Stores the chunks that are new.
 create or replace function ragdb_internal.insert_chunks(
   corpus ragdb.corpora, planned ragdb_internal.planned_chunk[])
 returns void
@@ -175,10 +172,9 @@ begin
     order by p.chunk_no;
   perform ragdb_internal.renew_statistics('{ragdb.chunks}');
 end $$;
-comment on function ragdb_internal.insert_chunks is
-  'Stores the chunks that are new.';
 
--- Rows are found by key, and then taken away by where they are, as in links.sql.
+-- Removes some chunks of a corpus. Rows are found by key, and then taken away by where they are, as
+-- in links.sql.
 create or replace function ragdb_internal.delete_chunks(corpus_id integer, chunk_nos integer[])
 returns void
 language plpgsql
@@ -191,9 +187,8 @@ begin
         select h.ctid from ragdb.chunks h
         where h.corpus_id = delete_chunks.corpus_id and h.chunk_no = g.chunk_no offset 0) o));
 end $$;
-comment on function ragdb_internal.delete_chunks is
-  'Removes some chunks of a corpus.';
 
+-- Removes the documents that are gone.
 create or replace function ragdb_internal.delete_documents(
   corpus_id integer, touched ragdb_internal.touched_document[])
 returns void
@@ -208,18 +203,17 @@ begin
         where h.corpus_id = delete_documents.corpus_id and h.doc_no = t.doc_no offset 0) o
     where t.state = 'gone'));
 end $$;
-comment on function ragdb_internal.delete_documents is
-  'Removes the documents that are gone.';
 
+-- Tells whether a corpus has a document of some bytes.
 create or replace function ragdb_internal.has_bytes(corpus_id integer, doc_cid text)
 returns boolean
 language sql stable parallel safe
 return exists (
   select from ragdb.documents d
   where d.corpus_id = has_bytes.corpus_id and d.doc_cid = has_bytes.doc_cid);
-comment on function ragdb_internal.has_bytes is
-  'Tells whether a corpus has a document of some bytes.';
 
+-- Corrects the counts of a corpus by what its touched documents counted before and after, and moves
+-- its next numbers past those that were given.
 create or replace function ragdb_internal.recount_corpus(
   corpus ragdb.corpora, before ragdb_internal.document_counts,
   after ragdb_internal.document_counts, touched ragdb_internal.touched_document[],
@@ -237,6 +231,3 @@ begin atomic
       + (select count(*) from unnest(indexed) n where n >= (corpus).next_chunk_no)
   where c.corpus_id = (corpus).corpus_id;
 end;
-comment on function ragdb_internal.recount_corpus is
-  'Corrects the counts of a corpus by what its touched documents counted before and after, and '
-  'moves its next numbers past those that were given.';

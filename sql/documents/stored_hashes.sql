@@ -2,7 +2,9 @@
 -- its chunks, as they are stored, with their links and what was said by whom. So whoever changes
 -- later where a citation points, or who spoke, is found.
 
--- A function of sets, because only these become part of a query that has a query in them.
+-- Returns the bytes that are hashed of the sources of a document: of each in byte order its uri,
+-- name, root, version and since when; null for none. A function of sets, because only these become
+-- part of a query that has a query in them.
 create or replace function ragdb_internal.found_at(corpus_id integer, doc_no integer)
 returns table (sources bytea)
 language sql stable parallel safe rows 1
@@ -17,10 +19,9 @@ begin atomic
       select h.* from ragdb.document_sources h
       where h.corpus_id = found_at.corpus_id and h.doc_no = found_at.doc_no offset 0) s;
 end;
-comment on function ragdb_internal.found_at is
-  'Returns the bytes that are hashed of the sources of a document: of each in byte order its uri, '
-  'name, root, version and since when; null for none.';
 
+-- Returns the SHA-256 of a document: all its columns but the corpus and the event, and where it was
+-- found.
 create or replace function ragdb_internal.document_hash(document ragdb.documents, sources bytea)
 returns bytea
 language sql stable parallel safe
@@ -32,11 +33,9 @@ return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
   || pg_catalog.timestamptz_send(document.created_at)
   || pg_catalog.timestamptz_send(document.updated_at)
   || coalesce(sources, ''));
-comment on function ragdb_internal.document_hash is
-  'Returns the SHA-256 of a document: all its columns but the corpus and the event, and where it '
-  'was found.';
 
--- The numbers have a fixed width and the texts their lengths, so no two chunks have the same bytes.
+-- Returns the bytes that are hashed of a chunk: all its columns, of its text the hash. The numbers
+-- have a fixed width and the texts their lengths, so no two chunks have the same bytes.
 create or replace function ragdb_internal.stored_bytes(chunk ragdb.chunks) returns bytea
 language sql stable parallel safe
 return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
@@ -46,11 +45,11 @@ return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
   || chunk.content_hash || ragdb_internal.packed(chunk.chunk_id)
   || ragdb_internal.packed(chunk.source) || ragdb_internal.packed(chunk.heading::text)
   || ragdb_internal.packed(coalesce(chunk.citation::text, ''));
-comment on function ragdb_internal.stored_bytes is
-  'Returns the bytes that are hashed of a chunk: all its columns, of its text the hash.';
 
--- Not what is derived of a turn beside its phase: that changes with the turns around it. A parent
--- in another document may go without this one.
+-- Returns the bytes that are hashed of a turn: who said it in which session, when and as what, and
+-- the turns of its document that it answers, by their places; no row for any other chunk. Not what
+-- is derived of a turn beside its phase: that changes with the turns around it. A parent in another
+-- document may go without this one.
 create or replace function ragdb_internal.said_in(
   corpus_id integer, doc_no integer, chunk_no integer)
 returns table (bytes bytea)
@@ -75,10 +74,8 @@ begin atomic
       select h.* from ragdb.turns h
       where h.corpus_id = said_in.corpus_id and h.chunk_no = said_in.chunk_no offset 0) t;
 end;
-comment on function ragdb_internal.said_in is
-  'Returns the bytes that are hashed of a turn: who said it in which session, when and as what, '
-  'and the turns of its document that it answers, by their places; no row for any other chunk.';
 
+-- Returns the bytes that are hashed of the hyperlinks of a chunk; null for none.
 create or replace function ragdb_internal.linked_in(corpus_id integer, chunk_no integer)
 returns table (bytes bytea)
 language sql stable parallel safe rows 1
@@ -87,16 +84,15 @@ begin atomic
     from ragdb.document_links l
     where l.corpus_id = linked_in.corpus_id and l.chunk_no = linked_in.chunk_no;
 end;
-comment on function ragdb_internal.linked_in is
-  'Returns the bytes that are hashed of the hyperlinks of a chunk; null for none.';
 
+-- Chunks of a document that are to be hashed: those from an ordinal on, onto the hash of those
+-- before.
 create type ragdb_internal.chunk_chain as (
   corpus_id integer, doc_no integer, first integer, hash bytea);
-comment on type ragdb_internal.chunk_chain is
-  'Chunks of a document that are to be hashed: those from an ordinal on, onto the hash of those '
-  'before.';
 
--- Chunk by chunk, so that what is appended to a long document is hashed alone.
+-- Returns for each of some documents the hash of its chunks: the SHA-256 of the hash so far and of
+-- a chunk with its turn and its links, chunk by chunk; empty for no chunk. Chunk by chunk, so that
+-- what is appended to a long document is hashed alone.
 create or replace function ragdb_internal.chunks_hashes(chains ragdb_internal.chunk_chain[])
 returns bytea[]
 language plpgsql stable parallel safe
@@ -137,6 +133,3 @@ begin
   if v_nth > 0 then v_hashes[v_nth] := v_hash; end if;
   return v_hashes;
 end $$;
-comment on function ragdb_internal.chunks_hashes is
-  'Returns for each of some documents the hash of its chunks: the SHA-256 of the hash so far and '
-  'of a chunk with its turn and its links, chunk by chunk; empty for no chunk.';

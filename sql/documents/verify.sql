@@ -1,6 +1,7 @@
 -- Whether a corpus is what its documents and chunks say, and its repair. The checks are as those of
 -- the lexical index (verify_index.sql); ragdb.check_corpus leaves out what agrees.
 
+-- Counts what a corpus says that it has, and holds the numbers that it gives next to those given.
 create or replace function ragdb_internal.counter_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
@@ -25,9 +26,8 @@ begin atomic
         ragdb_internal.recounted((corpus).languages, d.languages, '{}'))))
   ) r ("check", expected, found);
 end;
-comment on function ragdb_internal.counter_checks is
-  'Counts what a corpus says that it has, and holds the numbers that it gives next to those given.';
 
+-- Compares documents with their chunks and with their sources.
 create or replace function ragdb_internal.document_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
@@ -52,9 +52,8 @@ begin atomic
     or d.name <> ragdb_internal.document_name(d.chunking, d.external_id, d.source)
     or s.sources > 1 and d.name like 'source %');
 end;
-comment on function ragdb_internal.document_checks is
-  'Compares documents with their chunks and with their sources.';
 
+-- Compares offsets, hashes and ids of chunks with their texts.
 create or replace function ragdb_internal.chunk_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
@@ -87,8 +86,6 @@ begin atomic
     ('chunks whose id is not their content''s', 0, wrong.ids)
   ) r ("check", expected, found);
 end;
-comment on function ragdb_internal.chunk_checks is
-  'Compares offsets, hashes and ids of chunks with their texts.';
 
 create or replace function ragdb.check_corpus(corpus text, deep boolean default true)
 returns table ("check" text, expected text, found text)

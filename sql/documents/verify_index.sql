@@ -1,9 +1,10 @@
 -- Whether the lexical index of a corpus is what its chunks say. Each check recounts or recomputes a
 -- part and returns what there should be beside what there is.
 
+-- What there should be, and what there is.
 create type ragdb_internal.corpus_check as ("check" text, expected numeric, found numeric);
-comment on type ragdb_internal.corpus_check is 'What there should be, and what there is.';
 
+-- Compares the rows of the lexical index with the chunks, and its lexemes with its rows.
 create or replace function ragdb_internal.index_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
@@ -46,14 +47,13 @@ begin atomic
       ('lexemes with a wrong list of chunks', c.lists),
       ('lexemes with an impact above their bound', c.bounds)) w ("check", found);
 end;
-comment on function ragdb_internal.index_checks is
-  'Compares the rows of the lexical index with the chunks, and its lexemes with its rows.';
 
+-- How many chunks are indexed by another text, and how many of their words blocks lack.
 create type ragdb_internal.index_faults as (chunks bigint, words bigint);
-comment on type ragdb_internal.index_faults is
-  'How many chunks are indexed by another text, and how many of their words blocks lack.';
 
--- Chunks before the first block are as those of a block 0 without rows.
+-- Returns which blocks of a corpus cover the chunks between two numbers: each covers those after a
+-- number, a multiple of four, up to another. Chunks before the first block are as those of a block
+-- 0 without rows.
 create or replace function ragdb_internal.covering_blocks(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer)
 returns table (block_no integer, after integer, until integer, stale_chunks integer[])
@@ -72,13 +72,11 @@ begin atomic
       where s.corpus_id = covering_blocks.corpus_id) b) c
   where c.after < c.until;
 end;
-comment on function ragdb_internal.covering_blocks is
-  'Returns which blocks of a corpus cover the chunks between two numbers: each covers those after '
-  'a number, a multiple of four, up to another.';
 
--- Where a search would overlook a chunk: a posting that neither a list nor a block has, nor chunks
--- that are looked at in any case. Of a block that covers many chunks only the part that covers
--- these is made an array.
+-- Returns how many postings of the chunks between two numbers blocks should have and lack. Where a
+-- search would overlook a chunk: a posting that neither a list nor a block has, nor chunks that are
+-- looked at in any case. Of a block that covers many chunks only the part that covers these is made
+-- an array.
 create or replace function ragdb_internal.words_lacking(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer,
   lists ragdb_internal.posting_list[])
@@ -109,11 +107,10 @@ return (
   where p.chunk_no > p.after and p.chunk_no <= p.until and p.chunk_no <> all (p.stale_chunks)
     and p.chunk_no <> all (p.listed)
     and (p.bounds[(p.chunk_no - p.after + 3) / 4] >= 0.999999 * p.impact * p.weight) is not true);
-comment on function ragdb_internal.words_lacking is
-  'Returns how many postings of the chunks between two numbers blocks should have and lack.';
 
--- The words of a batch are numbered together: a word of many chunks is looked up once, as when they
--- are indexed.
+-- Analyses the chunks between two numbers again: counts those whose row in the index has other
+-- lexemes, impacts or another order of words, and the words that blocks lack. The words of a batch
+-- are numbered together: a word of many chunks is looked up once, as when they are indexed.
 create or replace function ragdb_internal.wrongly_indexed(
   corpus ragdb.corpora, first_chunk_no integer, last_chunk_no integer)
 returns ragdb_internal.index_faults
@@ -166,11 +163,10 @@ begin
   return (v_wrong, ragdb_internal.words_lacking(
     corpus.corpus_id, first_chunk_no, last_chunk_no, v_lists));
 end $$;
-comment on function ragdb_internal.wrongly_indexed is
-  'Analyses the chunks between two numbers again: counts those whose row in the index has other '
-  'lexemes, impacts or another order of words, and the words that blocks lack.';
 
--- What one of the parallel workers does; the first of them looks at the index as a whole, too.
+-- Analyses the chunks between two numbers again, and with the first chunks compares the index with
+-- the chunks and its lexemes with its rows. What one of the parallel workers does; the first of
+-- them looks at the index as a whole, too.
 create or replace function ragdb_internal.batch_checks(
   corpus ragdb.corpora, first_chunk_no integer, last_chunk_no integer, is_first boolean)
 returns ragdb_internal.corpus_check[]
@@ -187,12 +183,11 @@ return (
     union all
     select c::ragdb_internal.corpus_check
     from ragdb_internal.index_checks(batch_checks.corpus) c where batch_checks.is_first) k);
-comment on function ragdb_internal.batch_checks is
-  'Analyses the chunks between two numbers again, and with the first chunks compares the index '
-  'with the chunks and its lexemes with its rows.';
 
--- Parallel workers share it, 1,024 numbers at a time: hence the costs, as those of
--- ragdb_internal.analysed. The first batch takes longest, and it is begun first.
+-- Does what ragdb_internal.index_checks does, and analyses every chunk again: compares its lexemes
+-- with those of its row in the index and with what blocks have of them. Parallel workers share it,
+-- 1,024 numbers at a time: hence the costs, as those of ragdb_internal.analysed. The first batch
+-- takes longest, and it is begun first.
 create or replace function ragdb_internal.deep_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language plpgsql stable parallel safe
@@ -224,6 +219,3 @@ begin
       cross join lateral unnest(b.checks) k
     group by k."check";
 end $$;
-comment on function ragdb_internal.deep_checks is
-  'Does what ragdb_internal.index_checks does, and analyses every chunk again: compares its '
-  'lexemes with those of its row in the index and with what blocks have of them.';

@@ -1,6 +1,7 @@
 -- Whether a corpus with parts counts what they have.
 
--- A part that was written to since counts as it was then.
+-- Compares what a corpus with parts counts of them with what they have. A part that was written to
+-- since counts as it was then.
 create or replace function ragdb_internal.whole_checks(whole ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
@@ -36,5 +37,3 @@ begin atomic
       group by u.lexeme) n on n.lexeme = l.lexeme
   where l.df is distinct from n.df;
 end;
-comment on function ragdb_internal.whole_checks is
-  'Compares what a corpus with parts counts of them with what they have.';

@@ -6,8 +6,10 @@
 -- and where they are many it copies them several times. So a piece that joins what is given says
 -- how. Only the pieces that insert say otherwise.
 
--- What was never brought to this corpus is not its to drop, and what others have put stays theirs.
--- Locked before a look who has them: else what one brings to another corpus meanwhile would go.
+-- Takes the given blobs from a corpus and from who brought them there, and removes those that are
+-- left in none and that nobody else has put. What was never brought to this corpus is not its to
+-- drop, and what others have put stays theirs. Locked before a look who has them: else what one
+-- brings to another corpus meanwhile would go.
 create or replace function ragdb_internal.drop_unused_blobs(corpus_id integer, cids text[])
 returns void
 language plpgsql
@@ -39,10 +41,8 @@ begin
       and not exists (select from ragdb.corpus_blobs o where o.cid = b.cid)
       and not exists (select from ragdb.blob_uploads u where u.cid = b.cid);
 end $$;
-comment on function ragdb_internal.drop_unused_blobs is
-  'Takes the given blobs from a corpus and from who brought them there, and removes those that '
-  'are left in none and that nobody else has put.';
 
+-- Refuses documents or chunks that a corpus has no numbers left for. Raises RG413.
 create or replace function ragdb_internal.check_numbers(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[],
   planned ragdb_internal.planned_chunk[])
@@ -62,9 +62,8 @@ begin
         hint = 'ragdb export and ragdb import make a corpus of what there is, numbered anew';
   end if;
 end $$;
-comment on function ragdb_internal.check_numbers is
-  'Refuses documents or chunks that a corpus has no numbers left for. Raises RG413.';
 
+-- Says how far a large write is, in a notice that clients make a bar of.
 create or replace function ragdb_internal.tell_progress(what text, done integer, total integer)
 returns void
 language plpgsql stable parallel safe
@@ -75,9 +74,9 @@ begin
     raise notice '% of % chunks are %', least(done, total), total, what;
   end if;
 end $$;
-comment on function ragdb_internal.tell_progress is
-  'Says how far a large write is, in a notice that clients make a bar of.';
 
+-- Makes the chunks of the touched documents, their edges and their links what they shall be,
+-- removes the documents that are gone, and returns the chunks to be indexed. Raises RG409, RG413.
 create or replace function ragdb_internal.write_chunks(
   corpus ragdb.corpora, documents jsonb, touched ragdb_internal.touched_document[], force boolean,
   moved_uris text[])
@@ -125,10 +124,9 @@ begin
   return v_changed || array(
     select p.chunk_no from unnest(v_planned) p where p.chunk_no >= corpus.next_chunk_no);
 end $$;
-comment on function ragdb_internal.write_chunks is
-  'Makes the chunks of the touched documents, their edges and their links what they shall be, '
-  'removes the documents that are gone, and returns the chunks to be indexed. Raises RG409, RG413.';
 
+-- Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many.
+-- Those that a corpus begins with tell its pivot.
 create or replace function ragdb_internal.index_in_turns(
   corpus_id integer, chunk_nos integer[], is_first_load boolean default false,
   ready ragdb_internal.analysed_chunks default null)
@@ -151,10 +149,9 @@ begin
   end loop;
   perform ragdb_internal.record_state('settings', corpus_id) where is_first_load;
 end $$;
-comment on function ragdb_internal.index_in_turns is
-  'Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many. '
-  'Those that a corpus begins with tell its pivot.';
 
+-- Returns for each of the touched documents its sources where nothing else of it changes, else
+-- null.
 create or replace function ragdb_internal.kept_sources(
   corpus_id integer, touched ragdb_internal.touched_document[])
 returns bytea[]
@@ -165,10 +162,8 @@ return array(
     from pg_catalog.unnest(kept_sources.touched) with ordinality t (doc_no, doc_cid, name,
       title_before, "position", uri, source_name, state, nth)
     order by t.nth);
-comment on function ragdb_internal.kept_sources is
-  'Returns for each of the touched documents its sources where nothing else of it changes, else '
-  'null.';
 
+-- Writes the events of the touched documents that are there and changed, or whose sources did.
 create or replace function ragdb_internal.tell_of(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[], sources_before bytea[])
 returns void
@@ -191,9 +186,9 @@ begin
       having count(*) > 0;
   end if;
 end $$;
-comment on function ragdb_internal.tell_of is
-  'Writes the events of the touched documents that are there and changed, or whose sources did.';
 
+-- Puts checked documents and takes sources away, changing only what differs; the caller holds the
+-- corpus lock. Raises RG409, RG413.
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[],
   ahead ragdb_internal.given_analysis default null)
@@ -241,6 +236,3 @@ begin
         where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) d
     order by i.n;
 end $$;
-comment on function ragdb_internal.write_documents is
-  'Puts checked documents and takes sources away, changing only what differs; the caller holds the '
-  'corpus lock. Raises RG409, RG413.';

@@ -5,6 +5,7 @@
 -- claims and commits, computes with no transaction open, and completes. Each completion names the
 -- number of its claim, so that one that comes too late changes nothing.
 
+-- Refuses a worker without a name or a lease outside 1 second to 1 day. Raises RG400.
 create or replace function ragdb_internal.check_worker(worker text, lease interval)
 returns void
 language plpgsql immutable parallel safe
@@ -20,9 +21,9 @@ begin
             hint = 'give a name of 1 to 200 characters and a lease from 1 second to 1 day';
   end if;
 end $$;
-comment on function ragdb_internal.check_worker is
-  'Refuses a worker without a name or a lease outside 1 second to 1 day. Raises RG400.';
 
+-- Refuses a number of inputs outside 1 to 10000 and a list of embedders that is not plain. Raises
+-- RG400.
 create or replace function ragdb_internal.check_claim(count integer, except_embedders text[])
 returns void
 language plpgsql immutable parallel safe
@@ -36,10 +37,9 @@ begin
             hint = 'pass a plain list of names, {} for none';
   end if;
 end $$;
-comment on function ragdb_internal.check_claim is
-  'Refuses a number of inputs outside 1 to 10000 and a list of embedders that is not plain. Raises '
-  'RG400.';
 
+-- Returns the spaces that are filled, of all corpora that the caller may write or of some, and of
+-- one embedder or all but some; current ones first.
 create or replace function ragdb_internal.claimable_spaces(
   only_corpus_ids integer[], only_embedder text, except_embedders text[])
 returns table (
@@ -59,12 +59,12 @@ begin atomic
     and ragdb_internal.privilege(c) >= 2
   order by s.state desc, s.space_id;
 end;
-comment on function ragdb_internal.claimable_spaces is
-  'Returns the spaces that are filled, of all corpora that the caller may write or of some, and of '
-  'one embedder or all but some; current ones first.';
 
--- Rows that are locked are found again by their place: of a queue that was just filled nothing is
--- known, and the key looks no better than a scan.
+-- Gives up the inputs of a space that were claimed twenty times without an answer: a worker that
+-- dies takes its claim along, and an input that kills twenty workers is to blame. It locks their
+-- corpus, or leaves them to a later claim if it may not wait for it. Rows that are locked are found
+-- again by their place: of a queue that was just filled nothing is known, and the key looks no
+-- better than a scan.
 create or replace function ragdb_internal.bury_jobs(
   corpus_id integer, space_id integer, may_wait boolean)
 returns void
@@ -93,11 +93,9 @@ begin
     where j.ctid = f.place;
   perform ragdb_internal.note_filled(bury_jobs.space_id);
 end $$;
-comment on function ragdb_internal.bury_jobs is
-  'Gives up the inputs of a space that were claimed twenty times without an answer: a worker that '
-  'dies takes its claim along, and an input that kills twenty workers is to blame. It locks their '
-  'corpus, or leaves them to a later claim if it may not wait for it.';
 
+-- Gives a worker up to count inputs of a space that are due, for the time of a lease, and returns
+-- their jobs; first gives up those that were claimed too often.
 create or replace function ragdb_internal.take_jobs(
   corpus_id integer, space_id integer, worker text, count integer, lease interval,
   may_wait boolean)
@@ -128,10 +126,9 @@ begin
   select coalesce(array_agg(t.job), '{}') into v_taken from taken t;
   return v_taken;
 end $$;
-comment on function ragdb_internal.take_jobs is
-  'Gives a worker up to count inputs of a space that are due, for the time of a lease, and returns '
-  'their jobs; first gives up those that were claimed too often.';
 
+-- Returns the inputs of jobs of a space that some chunk has still, and drops the jobs of others:
+-- their chunks are gone or have changed.
 create or replace function ragdb_internal.wanted_inputs(
   taken ragdb.embedding_jobs[], passage_prefix text)
 returns table (input_hash bytea, attempt integer, input text)
@@ -152,9 +149,6 @@ begin atomic
   )
   select w.input_hash, w.attempt, w.input from wanted w;
 end;
-comment on function ragdb_internal.wanted_inputs is
-  'Returns the inputs of jobs of a space that some chunk has still, and drops the jobs of others: '
-  'their chunks are gone or have changed.';
 
 create or replace function ragdb.claim_embeddings(
   worker text, count integer default 256, lease interval default '60 seconds',

@@ -1,4 +1,6 @@
 -- The embedding queue: how workers complete what they claimed, or give it back.
+
+-- Returns a space whose corpus the caller may write. Raises RG404.
 create or replace function ragdb_internal.space_of(space_id integer) returns ragdb.embedding_spaces
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -18,9 +20,8 @@ begin
   end if;
   return v_space;
 end $$;
-comment on function ragdb_internal.space_of is
-  'Returns a space whose corpus the caller may write. Raises RG404.';
 
+-- Refuses lists of claimed inputs and of their attempts that are not of one length. Raises RG400.
 create or replace function ragdb_internal.check_claimed(
   input_hashes bytea[], attempts integer[])
 returns void
@@ -34,9 +35,8 @@ begin
             hint = 'pass them as ragdb.claim_embeddings() returned them';
   end if;
 end $$;
-comment on function ragdb_internal.check_claimed is
-  'Refuses lists of claimed inputs and of their attempts that are not of one length. Raises RG400.';
 
+-- Returns what to call claimed inputs in an error: each by the first of its chunks.
 create or replace function ragdb_internal.input_labels(
   space ragdb.embedding_spaces, input_hashes bytea[])
 returns text[]
@@ -49,9 +49,9 @@ return array(
         and j.space_id = (input_labels.space).space_id and j.input_hash = h.hash
       order by c.chunk_id limit 1)), 'input ' || h.n)
   from pg_catalog.unnest(input_labels.input_hashes) with ordinality h (hash, n) order by h.n);
-comment on function ragdb_internal.input_labels is
-  'Returns what to call claimed inputs in an error: each by the first of its chunks.';
 
+-- Ends the jobs of claimed inputs that were not lost, stores their embeddings for all chunks that
+-- have these inputs still, and returns those chunks; the caller holds the corpus lock.
 create or replace function ragdb_internal.store_embeddings(
   space ragdb.embedding_spaces, embedder ragdb.embedders, input_hashes bytea[],
   attempts integer[], embeddings real[])
@@ -85,9 +85,6 @@ begin
   select coalesce(array_agg(s.chunk_no), '{}') into v_stored from stored s;
   return v_stored;
 end $$;
-comment on function ragdb_internal.store_embeddings is
-  'Ends the jobs of claimed inputs that were not lost, stores their embeddings for all chunks that '
-  'have these inputs still, and returns those chunks; the caller holds the corpus lock.';
 
 create or replace function ragdb.complete_embeddings(
   space_id integer, input_hashes bytea[], attempts integer[], embeddings real[])

@@ -2,6 +2,7 @@
 --
 -- No worker sees these chunks: their embeddings are there before anybody looks for chunks without.
 
+-- Takes chunks that have their embedding out of the queue of a space.
 create or replace function ragdb_internal.drop_jobs(
   space ragdb.embedding_spaces, chunk_nos integer[])
 returns void
@@ -19,9 +20,10 @@ begin
     where j.corpus_id = space.corpus_id and j.space_id = space.space_id
       and j.chunk_nos && drop_jobs.chunk_nos;
 end $$;
-comment on function ragdb_internal.drop_jobs is
-  'Takes chunks that have their embedding out of the queue of a space.';
 
+-- Stores embeddings, one behind the other, of those of some chunks that a corpus has, in its
+-- current space, and returns how many these are; the caller holds the corpus lock. Raises RG415,
+-- RG418.
 create or replace function ragdb_internal.give_embeddings(
   corpus ragdb.corpora, chunk_ids text[], embeddings real[])
 returns integer
@@ -63,10 +65,6 @@ begin
   perform ragdb_internal.derive_embedded_turns(v_space, v_given);
   return cardinality(v_given);
 end $$;
-comment on function ragdb_internal.give_embeddings is
-  'Stores embeddings, one behind the other, of those of some chunks that a corpus has, in its '
-  'current space, and returns how many these are; the caller holds the corpus lock. Raises RG415, '
-  'RG418.';
 
 create or replace function ragdb.put_embeddings(
   corpus text, chunk_ids text[], embeddings float8[])

@@ -1,8 +1,9 @@
 -- The HNSW index of a space.
 
--- Some who write to a space come to its row first, others to its table first. So this waits for one
--- of both only while it holds none: what it cannot have at once it gives back, and waits for the
--- table by itself.
+-- Holds a space and its table against all who write to them until the transaction ends, and returns
+-- it; null for one that is gone or has its index. Some who write to a space come to its row first,
+-- others to its table first. So this waits for one of both only while it holds none: what it cannot
+-- have at once it gives back, and waits for the table by itself.
 create or replace function ragdb_internal.hold_unindexed(space_id integer)
 returns ragdb.embedding_spaces
 language plpgsql
@@ -37,13 +38,12 @@ begin
     end;
   end loop;
 end $$;
-comment on function ragdb_internal.hold_unindexed is
-  'Holds a space and its table against all who write to them until the transaction ends, and '
-  'returns it; null for one that is gone or has its index.';
 
--- The index is built when the bulk is in: that is several times faster than to grow it row by row.
--- Who finds another at it waits, and finds it built. Where there is no room for it, a search
--- compares every vector: that is no reason to fail what comes with the index.
+-- Builds the HNSW index of a space of a corpus when it has 10,000 chunks and none yet, and says
+-- whether it did; warns where there is no room for it. The index is built when the bulk is in: that
+-- is several times faster than to grow it row by row. Who finds another at it waits, and finds it
+-- built. Where there is no room for it, a search compares every vector: that is no reason to fail
+-- what comes with the index. Raises RG424.
 create or replace function ragdb_internal.build_index(corpus ragdb.corpora, space_id integer)
 returns boolean
 language plpgsql
@@ -89,9 +89,6 @@ exception when insufficient_resources then
     using hint = format('when there is room: select ragdb.index_space(%L)', corpus.name);
   return false;
 end $$;
-comment on function ragdb_internal.build_index is
-  'Builds the HNSW index of a space of a corpus when it has 10,000 chunks and none yet, and says '
-  'whether it did; warns where there is no room for it. Raises RG424.';
 
 create or replace function ragdb.index_space(corpus text, embedder text default null)
 returns boolean

@@ -1,7 +1,8 @@
 -- How chunks come into the queue: when they are new, and when what is embedded of them has changed.
 
--- Copies the embedding of an equal input where there is one and queues the rest; the caller holds
--- the corpus lock.
+-- Gives chunks an embedding where a static embedder makes it or an equal input of their space has
+-- it, or a job. Copies the embedding of an equal input where there is one and queues the rest; the
+-- caller holds the corpus lock.
 create or replace function ragdb_internal.queue_chunks(
   space ragdb.embedding_spaces, chunk_nos integer[])
 returns void
@@ -47,12 +48,11 @@ begin
   perform ragdb_internal.drop_dead_jobs(space.corpus_id, space.space_id, v_copied),
     ragdb_internal.derive_embedded_turns(space, v_copied);
 end $$;
-comment on function ragdb_internal.queue_chunks is
-  'Gives chunks an embedding where a static embedder makes it or an equal input of their space has '
-  'it, or a job.';
 
--- What a claim changes of what a search finds is a write of the corpus as any other. Who writes a
--- corpus may be waiting for jobs that the claim has locked: then it must not be waited for.
+-- Locks the corpus of inputs that are claimed and returns it; null where it was dropped or moved a
+-- moment ago, or is locked by somebody else and may not be waited for. What a claim changes of what
+-- a search finds is a write of the corpus as any other. Who writes a corpus may be waiting for jobs
+-- that the claim has locked: then it must not be waited for.
 create or replace function ragdb_internal.lock_for_claim(corpus_id integer, may_wait boolean)
 returns ragdb.corpora
 language plpgsql
@@ -72,12 +72,11 @@ begin
     for update;
   return case when found then ragdb_internal.lock_opened(v_corpus) end;
 end $$;
-comment on function ragdb_internal.lock_for_claim is
-  'Locks the corpus of inputs that are claimed and returns it; null where it was dropped or moved '
-  'a moment ago, or is locked by somebody else and may not be waited for.';
 
--- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
--- queued_to are new.
+-- Queues the next chunks of a space that were never queued and have no embedding, and returns their
+-- number; it locks their corpus where there may be some, or queues none if it may not wait and
+-- somebody else has it locked. Chunk numbers only rise and commit in order (writers of a corpus
+-- queue up), so those above queued_to are new.
 create or replace function ragdb_internal.queue_new_chunks(
   corpus_id integer, space_id integer, count integer, may_wait boolean)
 returns integer
@@ -118,13 +117,10 @@ begin
   perform ragdb_internal.note_filled(v_space.space_id);
   return cardinality(v_chunks);
 end $$;
-comment on function ragdb_internal.queue_new_chunks is
-  'Queues the next chunks of a space that were never queued and have no embedding, and returns '
-  'their number; it locks their corpus where there may be some, or queues none if it may not wait '
-  'and somebody else has it locked.';
 
--- A chunk may keep its number and get another heading, text or document: what counts is whether its
--- input changed.
+-- Drops the embeddings of chunks whose input has changed, in every space of the corpus, and queues
+-- them; the caller holds the corpus lock. A chunk may keep its number and get another heading, text
+-- or document: what counts is whether its input changed.
 create or replace function ragdb_internal.refresh_embeddings(
   corpus_id integer, chunk_nos integer[])
 returns void
@@ -172,10 +168,8 @@ begin
     end if;
   end loop;
 end $$;
-comment on function ragdb_internal.refresh_embeddings is
-  'Drops the embeddings of chunks whose input has changed, in every space of the corpus, and '
-  'queues them; the caller holds the corpus lock.';
 
+-- Trigger of ragdb.chunks: keeps embeddings true to the chunks that an update changed.
 create or replace function ragdb_internal.refresh_changed_chunks() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -185,9 +179,8 @@ begin
     group by c.corpus_id;
   return null;
 end $$;
-comment on function ragdb_internal.refresh_changed_chunks is
-  'Trigger of ragdb.chunks: keeps embeddings true to the chunks that an update changed.';
 
+-- Trigger of ragdb.documents: keeps embeddings true to a changed title.
 create or replace function ragdb_internal.refresh_retitled_documents() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -203,8 +196,6 @@ begin
     group by c.corpus_id;
   return null;
 end $$;
-comment on function ragdb_internal.refresh_retitled_documents is
-  'Trigger of ragdb.documents: keeps embeddings true to a changed title.';
 
 -- updates only: a trigger on insert would run at restore
 create or replace trigger embeddings_follow_chunks after update on ragdb.chunks
@@ -215,6 +206,7 @@ create or replace trigger embeddings_follow_titles after update on ragdb.documen
   referencing old table as before new table as changed
   for each statement execute function ragdb_internal.refresh_retitled_documents();
 
+-- Makes the inputs of a space due that were queued or claimed while the clock was ahead.
 create or replace function ragdb_internal.recall_jobs(corpus_id integer, space_id integer)
 returns void
 language plpgsql
@@ -230,5 +222,3 @@ begin
   )
   update ragdb.embedding_jobs j set due_at = clock_timestamp() from late l where j.ctid = l.place;
 end $$;
-comment on function ragdb_internal.recall_jobs is
-  'Makes the inputs of a space due that were queued or claimed while the clock was ahead.';

@@ -1,7 +1,9 @@
 -- The upkeep of a corpus in one call: what its ranking counts with, and the index of its vectors.
 
--- Under any other embedder the worker that makes the last vector builds the index. A pgvector that
--- must not build one is no reason to refuse the rest: a search compares every vector then.
+-- Builds the index of the current space of a corpus where it is due, a static embedder made the
+-- vectors, and this pgvector may; the caller holds the corpus lock. Under any other embedder the
+-- worker that makes the last vector builds the index. A pgvector that must not build one is no
+-- reason to refuse the rest: a search compares every vector then.
 create or replace function ragdb_internal.index_static(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -15,9 +17,6 @@ begin
     perform ragdb_internal.build_index(corpus, v_space.space_id);
   end if;
 end $$;
-comment on function ragdb_internal.index_static is
-  'Builds the index of the current space of a corpus where it is due, a static embedder made the '
-  'vectors, and this pgvector may; the caller holds the corpus lock.';
 
 create or replace function ragdb.optimize_corpus(corpus text, new_pivot float8 default null)
 returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)

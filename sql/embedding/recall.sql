@@ -5,6 +5,8 @@
 -- such questions, and these points take as much as they do (measured with all-MiniLM-L6-v2 on four
 -- collections). Of a static embedder these points take twice as much as questions, but it embeds
 -- here: so it is asked a few words of the texts.
+
+-- Returns 512 pairs of chunks of a space, spread evenly over it.
 create or replace function ragdb_internal.sampled_pairs(
   space ragdb.embedding_spaces, out ones integer[], out others integer[])
 language plpgsql stable parallel safe
@@ -22,9 +24,9 @@ begin
     ragdb_internal.space_table(space.space_id))
     into ones, others using space.corpus_id;
 end $$;
-comment on function ragdb_internal.sampled_pairs is
-  'Returns 512 pairs of chunks of a space, spread evenly over it.';
 
+-- Returns a subquery (n, between) for the points a quarter of the way from chunks $1 of a space to
+-- chunks $2; $3 is the corpus.
 create or replace function ragdb_internal.points_between(space ragdb.embedding_spaces)
 returns text
 language sql stable parallel safe
@@ -35,10 +37,10 @@ return pg_catalog.format(
   '   join ragdb.%2$I a on a.corpus_id = $3 and a.chunk_no = q.one'
   '   join ragdb.%2$I b on b.corpus_id = $3 and b.chunk_no = q.other offset 0)',
   ragdb_internal.vector_schema(), ragdb_internal.space_table((points_between.space).space_id));
-comment on function ragdb_internal.points_between is
-  'Returns a subquery (n, between) for the points a quarter of the way from chunks $1 of a space '
-  'to chunks $2; $3 is the corpus.';
 
+-- Returns a subquery (n, between) for what is asked of a space ($4) to measure its index: by a
+-- static embedder pieces of the texts of chunks $1, else points between these and chunks $2; $3 is
+-- the corpus.
 create or replace function ragdb_internal.asked_points(
   space ragdb.embedding_spaces, embedder ragdb.embedders)
 returns text
@@ -52,11 +54,8 @@ return case when embedder.provider = 'static'
     '   join ragdb.' || ragdb_internal.space_table((asked_points.space).space_id) || ' e'
     '     on e.corpus_id = $3 and e.chunk_no = q.one offset 0)'
   else ragdb_internal.points_between(asked_points.space) end;
-comment on function ragdb_internal.asked_points is
-  'Returns a subquery (n, between) for what is asked of a space ($4) to measure its index: by a '
-  'static embedder pieces of the texts of chunks $1, else points between these and chunks $2; $3 '
-  'is the corpus.';
 
+-- Returns the scores of the ten best that a walk of the index of a space finds near a point.
 create or replace function ragdb_internal.best_walked(
   space ragdb.embedding_spaces, embedder ragdb.embedders, point vector, ef_search integer)
 returns setof float8
@@ -67,12 +66,12 @@ begin atomic
     best_walked.point, 28, null, best_walked.ef_search) w
   order by w.distance limit 10;
 end;
-comment on function ragdb_internal.best_walked is
-  'Returns the scores of the ten best that a walk of the index of a space finds near a point.';
 
--- Few points take much more than the others, so it takes hundreds to tell: with 64 of them the same
--- index was given 50 and 500. Most are answered at once, and only the others are asked again.
--- Equal scores count as found, whichever chunk has them.
+-- Returns the ef_search (50 to 1000) with which the index of a space finds 98 in 100 of the ten
+-- that it finds with 1000 near some points, and a quarter more. Few points take much more than the
+-- others, so it takes hundreds to tell: with 64 of them the same index was given 50 and 500. Most
+-- are answered at once, and only the others are asked again. Equal scores count as found, whichever
+-- chunk has them.
 create or replace function ragdb_internal.sufficient_ef_search(
   space ragdb.embedding_spaces, embedder ragdb.embedders, points vector[])
 returns integer
@@ -97,10 +96,8 @@ begin
   end loop;
   return v_ef * 5 / 4;
 end $$;
-comment on function ragdb_internal.sufficient_ef_search is
-  'Returns the ef_search (50 to 1000) with which the index of a space finds 98 in 100 of the ten '
-  'that it finds with 1000 near some points, and a quarter more.';
 
+-- Returns the ef_search (50 to 1000) that suffices for what is asked of a space.
 create or replace function ragdb_internal.measure_ef_search(
   space ragdb.embedding_spaces, embedder ragdb.embedders)
 returns integer
@@ -118,5 +115,3 @@ begin
     into v_ef using v_pairs.ones, v_pairs.others, space.corpus_id, space, embedder;
   return v_ef;
 end $$;
-comment on function ragdb_internal.measure_ef_search is
-  'Returns the ef_search (50 to 1000) that suffices for what is asked of a space.';

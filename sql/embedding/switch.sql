@@ -1,13 +1,15 @@
 -- The embedder that a corpus is searched by: the first one, a change without downtime, and back.
+
+-- Derives all turns of a corpus anew, because other embeddings are the current ones; the caller
+-- holds the corpus lock.
 create or replace function ragdb_internal.derive_sessions(corpus_id integer) returns void
 language sql
 return ragdb_internal.derive_turns(derive_sessions.corpus_id, array(
   select distinct t.session_id from ragdb.turns t
   where t.corpus_id = derive_sessions.corpus_id));
-comment on function ragdb_internal.derive_sessions is
-  'Derives all turns of a corpus anew, because other embeddings are the current ones; the caller '
-  'holds the corpus lock.';
 
+-- Embeds all chunks of a new space where the embedder is static, and wakes the workers for any
+-- other; the caller holds the corpus lock.
 create or replace function ragdb_internal.fill_space(
   corpus ragdb.corpora, space ragdb.embedding_spaces)
 returns void
@@ -24,9 +26,6 @@ begin
   end if;
   perform ragdb_internal.notify('ragdb_embeddings');
 end $$;
-comment on function ragdb_internal.fill_space is
-  'Embeds all chunks of a new space where the embedder is static, and wakes the workers for any '
-  'other; the caller holds the corpus lock.';
 
 create or replace function ragdb.embed_corpus(
   corpus text, embedder text default null, m integer default 16,
@@ -179,6 +178,7 @@ comment on function ragdb.rollback_corpus is
   'Makes the space that was current before current again, and returns its embedder; chunks that '
   'came since are queued for it. Raises RG400, RG401, RG404, RG409.';
 
+-- Returns the space of a corpus that an embedder fills. Raises RG416.
 create or replace function ragdb_internal.space_of_embedder(
   corpus ragdb.corpora, embedder ragdb.embedders)
 returns ragdb.embedding_spaces
@@ -198,8 +198,6 @@ begin
   end if;
   return v_space;
 end $$;
-comment on function ragdb_internal.space_of_embedder is
-  'Returns the space of a corpus that an embedder fills. Raises RG416.';
 
 create or replace function ragdb.drop_space(corpus text, embedder text) returns void
 language plpgsql security definer

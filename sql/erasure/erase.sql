@@ -1,6 +1,8 @@
 -- What was derived from a document goes with it: its text (redacted) or its row (erased), as who
 -- deletes the document chooses. Each that goes leaves a row that says who, when, what and why.
 
+-- Refuses what is not a choice of redact or erase with a reason of at most 10000 characters. Raises
+-- RG400.
 create or replace function ragdb_internal.check_erasure(derived text, reason text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -17,16 +19,13 @@ begin
       using errcode = 'RG400', detail = 'it is kept for ever', hint = 'give at most 10000';
   end if;
 end $$;
-comment on function ragdb_internal.check_erasure is
-  'Refuses what is not a choice of redact or erase with a reason of at most 10000 characters. '
-  'Raises RG400.';
 
+-- An atom, a proposal, or the decision about one, with its hash.
 create type ragdb_internal.derived_item as (kind text, item_id uuid, item_hash bytea);
-comment on type ragdb_internal.derived_item is
-  'An atom, a proposal, or the decision about one, with its hash.';
 
--- A file that is renamed gives its texts to chunks of another name, and what was derived from them
--- under the old one still goes with them.
+-- Returns the atoms of a corpus that rest on one of some chunks (null: all), or on a chunk that is
+-- gone and on a text that one of these has. A file that is renamed gives its texts to chunks of
+-- another name, and what was derived from them under the old one still goes with them.
 create or replace function ragdb_internal.derived_atoms(corpus_id integer, chunk_ids text[])
 returns table (atom_id uuid, atom_hash bytea)
 language sql stable parallel safe
@@ -49,11 +48,10 @@ begin atomic
         select from ragdb.chunks h
         where h.corpus_id = derived_atoms.corpus_id and h.chunk_id = o.chunk_id));
 end;
-comment on function ragdb_internal.derived_atoms is
-  'Returns the atoms of a corpus that rest on one of some chunks (null: all), or on a chunk that '
-  'is gone and on a text that one of these has.';
 
--- All of them: a session may let an index pass over rows (gin_fuzzy_search_limit).
+-- Returns the atoms of a corpus that rest on one of some chunks (null: all), the proposals that
+-- rest on those, and the decisions about these. All of them: a session may let an index pass over
+-- rows (gin_fuzzy_search_limit).
 create or replace function ragdb_internal.derived_items(corpus_id integer, chunk_ids text[])
 returns ragdb_internal.derived_item[]
 language sql stable parallel safe
@@ -80,10 +78,8 @@ begin atomic
       row(i.kind, i.id, i.hash)::ragdb_internal.derived_item order by i.kind desc, i.id), '{}')
     from item i;
 end;
-comment on function ragdb_internal.derived_items is
-  'Returns the atoms of a corpus that rest on one of some chunks (null: all), the proposals that '
-  'rest on those, and the decisions about these.';
 
+-- Writes that an item is redacted or erased, why, and because of what.
 create or replace function ragdb_internal.record_erasure(
   corpus ragdb.corpora, item ragdb_internal.derived_item, action text, cause text, reason text)
 returns void
@@ -114,18 +110,17 @@ begin
       array[item.kind || ':' || corpus.corpus_id || '/' || item.item_id], cause);
   end if;
 end $$;
-comment on function ragdb_internal.record_erasure is
-  'Writes that an item is redacted or erased, why, and because of what.';
 
+-- Returns the ids of those of some items that are of a kind.
 create or replace function ragdb_internal.ids_of_kind(
   items ragdb_internal.derived_item[], kind text)
 returns uuid[]
 language sql immutable parallel safe
 return array(
   select i.item_id from pg_catalog.unnest(items) i where i.kind = ids_of_kind.kind);
-comment on function ragdb_internal.ids_of_kind is
-  'Returns the ids of those of some items that are of a kind.';
 
+-- Takes away what was derived from some chunks of a corpus (null: from all): with redact the texts,
+-- with erase the rows, each on record with the cause and the reason.
 create or replace function ragdb_internal.erase_derived(
   corpus ragdb.corpora, chunk_ids text[], derived text, cause text, reason text)
 returns void
@@ -161,9 +156,6 @@ begin
       where a.corpus_id = v_id and a.atom_id = any (v_atoms);
   end if;
 end $$;
-comment on function ragdb_internal.erase_derived is
-  'Takes away what was derived from some chunks of a corpus (null: from all): with redact the '
-  'texts, with erase the rows, each on record with the cause and the reason.';
 
 create or replace function ragdb.list_erasures(corpus text, count integer default 100)
 returns table (

@@ -1,6 +1,7 @@
 -- The hashes of what is promoted and of what is decided about it. A text goes in by its hash, so
 -- that a row still proves itself when the text was redacted.
 
+-- Returns the sha256 of some chunk ids with the hashes of their texts, in their order.
 create or replace function ragdb_internal.evidence_hash(chunk_ids text[], content_hashes bytea[])
 returns bytea
 language sql stable parallel safe
@@ -10,9 +11,8 @@ return ragdb_internal.fields_hash(variadic array(
     cross join lateral pg_catalog.unnest(array[ragdb_internal.utf8(o.chunk_id), o.hash])
       with ordinality as f (bytes, m)
     order by o.n, f.m));
-comment on function ragdb_internal.evidence_hash is
-  'Returns the sha256 of some chunk ids with the hashes of their texts, in their order.';
 
+-- Returns the sha256 of an atom: all its columns but text, lexemes, atom_hash and atom_mac.
 create or replace function ragdb_internal.atom_hash(atom ragdb.semantic_atoms) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(
@@ -22,9 +22,9 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((atom).source_slice_id), pg_catalog.uuid_send((atom).trace_id),
   ragdb_internal.utf8((atom).checks::text), pg_catalog.timestamptz_send((atom).created_at),
   ragdb_internal.utf8((atom).created_by));
-comment on function ragdb_internal.atom_hash is
-  'Returns the sha256 of an atom: all its columns but text, lexemes, atom_hash and atom_mac.';
 
+-- Returns the sha256 of a proposal: all its columns but text, lexemes, proposal_hash and
+-- proposal_mac.
 create or replace function ragdb_internal.proposal_hash(proposal ragdb.semantic_proposals)
 returns bytea
 language sql stable parallel safe
@@ -38,10 +38,8 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((proposal).source_slice_id),
   pg_catalog.timestamptz_send((proposal).created_at),
   ragdb_internal.utf8((proposal).created_by));
-comment on function ragdb_internal.proposal_hash is
-  'Returns the sha256 of a proposal: all its columns but text, lexemes, proposal_hash and '
-  'proposal_mac.';
 
+-- Returns the sha256 of a decision: all its columns but reason, decision_hash and decision_mac.
 create or replace function ragdb_internal.decision_hash(decision ragdb.proposal_decisions)
 returns bytea
 language sql stable parallel safe
@@ -51,9 +49,8 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((decision).decision), (decision).reason_hash,
   pg_catalog.timestamptz_send((decision).decided_at),
   ragdb_internal.utf8((decision).decided_by));
-comment on function ragdb_internal.decision_hash is
-  'Returns the sha256 of a decision: all its columns but reason, decision_hash and decision_mac.';
 
+-- Returns the sha256 of an incident: all its columns but incident_hash and incident_mac.
 create or replace function ragdb_internal.incident_hash(incident ragdb.admissibility_incidents)
 returns bytea
 language sql stable parallel safe
@@ -64,9 +61,8 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((incident).kind), ragdb_internal.utf8((incident).severity),
   pg_catalog.uuid_send((incident).trace_id), ragdb_internal.utf8((incident).caller),
   ragdb_internal.utf8((incident).reason));
-comment on function ragdb_internal.incident_hash is
-  'Returns the sha256 of an incident: all its columns but incident_hash and incident_mac.';
 
+-- Returns the sha256 of an erasure: all its columns but erasure_hash and erasure_mac.
 create or replace function ragdb_internal.erasure_hash(erasure ragdb.erasures) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(
@@ -77,11 +73,10 @@ return ragdb_internal.fields_hash(
   pg_catalog.uuid_send((erasure).item_id), (erasure).item_hash,
   ragdb_internal.utf8((erasure).action), ragdb_internal.utf8((erasure).cause),
   ragdb_internal.utf8((erasure).caller), ragdb_internal.utf8((erasure).reason));
-comment on function ragdb_internal.erasure_hash is
-  'Returns the sha256 of an erasure: all its columns but erasure_hash and erasure_mac.';
 
--- A text that is gone is believed to be redacted only where an erasure says so, and one that an
--- erasure took away is not there again.
+-- Tells whether the text of an atom, a proposal or a decision is that of its hash, or was taken
+-- away by an erasure and is away. A text that is gone is believed to be redacted only where an
+-- erasure says so, and one that an erasure took away is not there again.
 create or replace function ragdb_internal.is_own_text(
   kind text, corpus_id integer, item_id uuid, item_hash bytea, text_hash bytea, text text)
 returns boolean
@@ -96,10 +91,9 @@ return (
     select min(o.action) as last from ragdb.erasures o -- erased comes before redacted
     where o.item_id = is_own_text.item_id and o.corpus_id = is_own_text.corpus_id
       and o.kind = is_own_text.kind and o.item_hash = is_own_text.item_hash) e);
-comment on function ragdb_internal.is_own_text is
-  'Tells whether the text of an atom, a proposal or a decision is that of its hash, or was taken '
-  'away by an erasure and is away.';
 
+-- Tells whether the hash of a row is the one recomputed, and its signature not wrong; one whose key
+-- is not at hand is not.
 create or replace function ragdb_internal.is_sealed(
   hash bytea, recomputed bytea, mac bytea, created_at timestamptz, keys ragdb_internal.known_keys)
 returns boolean
@@ -107,6 +101,3 @@ language sql stable parallel safe
 return is_sealed.hash is not distinct from is_sealed.recomputed
   and (ragdb_internal.signature(is_sealed.hash, is_sealed.mac, is_sealed.created_at,
     is_sealed.keys)).is_intact is not false;
-comment on function ragdb_internal.is_sealed is
-  'Tells whether the hash of a row is the one recomputed, and its signature not wrong; one whose '
-  'key is not at hand is not.';

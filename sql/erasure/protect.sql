@@ -1,6 +1,8 @@
 -- What is promoted, decided and refused stays as it was written, for the owner too. Of atoms,
 -- proposals and decisions a text or a row may go, once an erasure says so.
 
+-- Trigger of atoms, proposals and decisions (kind, column of the id, column of the text): refuses
+-- every change but to take away the row or its text after an erasure that says so. Raises RG414.
 create or replace function ragdb_internal.refuse_unrecorded() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -27,9 +29,6 @@ begin
     using errcode = 'RG414', detail = 'rows that are evidence are append-only, for their owner too',
       hint = 'they go with their document, on record: ragdb.delete_document()';
 end $$;
-comment on function ragdb_internal.refuse_unrecorded is
-  'Trigger of atoms, proposals and decisions (kind, column of the id, column of the text): refuses '
-  'every change but to take away the row or its text after an erasure that says so. Raises RG414.';
 
 select ragdb_internal.make_append_only('semantic_atoms',
     'ragdb_internal.refuse_unrecorded(''atom'', ''atom_id'', ''text'')'),

@@ -40,15 +40,15 @@ comment on function ragdb.list_evals is
   'contract declares and how many were imported or asked, the number of runs, the latest run, and '
   'the baseline main.';
 
+-- Returns a name for a question: its first words, and the first digits of its hash.
 create or replace function ragdb_internal.case_name(query text, digits integer) returns text
 language sql immutable parallel safe
 return coalesce(nullif(pg_catalog.btrim(pg_catalog.left(pg_catalog.regexp_replace(
     pg_catalog.lower(query), '[^a-z0-9]+', '-', 'g'), 40), '-'), '') || '-', '')
   || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(query)), 'hex'),
     digits);
-comment on function ragdb_internal.case_name is
-  'Returns a name for a question: its first words, and the first digits of its hash.';
 
+-- Returns a name for a question that no case of the eval has.
 create or replace function ragdb_internal.free_case_name(corpus_id integer,
   declared ragdb.contract_nodes, query text) returns text
 language sql stable parallel safe
@@ -61,10 +61,10 @@ return (
     where c.corpus_id = free_case_name.corpus_id and c.rag = (declared).rag
       and c.eval = (declared).name and c.name = n.name)
   order by d.digits limit 1);
-comment on function ragdb_internal.free_case_name is
-  'Returns a name for a question that no case of the eval has.';
 
--- As the gate judges by default: by the floor that was measured for the mode, or any hit at all.
+-- Returns what a case of a question asserts: a first hit as good as the gate wants it, and the
+-- source that should answer, where one is known. As the gate judges by default: by the floor that
+-- was measured for the mode, or any hit at all.
 create or replace function ragdb_internal.asked_asserts(settings ragdb.retriever_settings,
   corpus ragdb.corpora, source text) returns jsonb
 language sql stable parallel safe
@@ -73,10 +73,8 @@ return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
     coalesce(ragdb_internal.floor_in(corpus, (settings).mode), 0)))
   || case when source is null then '[]' else pg_catalog.jsonb_build_array(
     pg_catalog.jsonb_build_object('kind', 'sourceEq', 'required', true, 'value', source)) end;
-comment on function ragdb_internal.asked_asserts is
-  'Returns what a case of a question asserts: a first hit as good as the gate wants it, and the '
-  'source that should answer, where one is known.';
 
+-- Refuses a question that is blank or too long. Raises RG400, RG413.
 create or replace function ragdb_internal.check_asked(query text, source text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -93,8 +91,6 @@ begin
         hint = 'give 10000 characters of a query and 2048 of a source at most';
   end if;
 end $$;
-comment on function ragdb_internal.check_asked is
-  'Refuses a question that is blank or too long. Raises RG400, RG413.';
 
 create or replace function ragdb.add_eval_case(rag text, eval text, query text,
   source text default null, tags text[] default null) returns text

@@ -2,6 +2,10 @@
 -- in, the metric of its labels. Set-based: all cases of a batch at once, and whatever is asked of
 -- single chunks is one join, so that a thousand cases cost no more than their chunks.
 
+-- An assertion with its kind and all that it is tested by: the case; how many hits it has, from how
+-- many sources, cited, with how many tokens, at most how many of a source, their scores and ids;
+-- how many hits have what is sought, at which rank first, whether all of it is found, and the ranks
+-- of its first two parts; the metric of its labels.
 create type ragdb_internal.judged_assertion as (
   -- the assertion, and its kind
   case_no integer, assert_no integer, kind text, property text, value text, number float8,
@@ -16,26 +20,21 @@ create type ragdb_internal.judged_assertion as (
   -- what is sought in them
   hits bigint, first_rank integer, all_found boolean, rank1 integer, rank2 integer,
   metric float8);
-comment on type ragdb_internal.judged_assertion is
-  'An assertion with its kind and all that it is tested by: the case; how many hits it has, from '
-  'how many sources, cited, with how many tokens, at most how many of a source, their scores and '
-  'ids; how many hits have what is sought, at which rank first, whether all of it is found, and '
-  'the ranks of its first two parts; the metric of its labels.';
 
+-- Returns a number as a message shows it; the caller sets extra_float_digits.
 create or replace function ragdb_internal.shown(number float8) returns text
 language sql stable parallel safe
 return pg_catalog.to_jsonb(shown.number)::text;
-comment on function ragdb_internal.shown is
-  'Returns a number as a message shows it; the caller sets extra_float_digits.';
 
+-- Returns the elements of a JSON array as texts.
 create or replace function ragdb_internal.texts(list jsonb) returns text[]
 language sql immutable parallel safe
 return array(
   select e.text from pg_catalog.jsonb_array_elements_text(texts.list) with ordinality e (text, n)
   order by e.n);
-comment on function ragdb_internal.texts is
-  'Returns the elements of a JSON array as texts.';
 
+-- Lists the fields of a case that assert something, each with the kind that it is tested as and
+-- what its message expects (as ragdb_internal.assertion_kinds has it, and for the eighth its list).
 create or replace function ragdb_internal.case_fields()
 returns table (n integer, key text, kind text, expectation text)
 language sql immutable parallel safe
@@ -47,12 +46,10 @@ begin atomic
     (4, 'sources', 'expected.sources', 'expected retrieved chunks to cover only sources %8$s')
   ) as f (n, key, kind, expectation);
 end;
-comment on function ragdb_internal.case_fields is
-  'Lists the fields of a case that assert something, each with the kind that it is tested as and '
-  'what its message expects (as ragdb_internal.assertion_kinds has it, and for the eighth its '
-  'list).';
 
--- What is written in a contract or in JSON, as typed assertions. The fields of the case come first.
+-- Returns the assertions of a case: its own fields topK, minScore, chunkCount and sources first,
+-- then the listed ones. What is written in a contract or in JSON, as typed assertions. The fields
+-- of the case come first.
 create or replace function ragdb_internal.typed_assertions(case_no integer, expected jsonb,
   asserts jsonb)
 returns setof ragdb_internal.eval_assertion
@@ -80,10 +77,8 @@ begin atomic
     from pg_catalog.jsonb_array_elements(coalesce(asserts, '[]')) with ordinality j (a, n)
   ) x left join ragdb_internal.assertion_kinds() k on k.kind = x.kind;
 end;
-comment on function ragdb_internal.typed_assertions is
-  'Returns the assertions of a case: its own fields topK, minScore, chunkCount and sources first, '
-  'then the listed ones.';
 
+-- Returns what the hits of each case amount to.
 create or replace function ragdb_internal.hit_summaries(hits ragdb_internal.eval_hit[])
 returns table (case_no integer, n bigint, low float8, high float8, sources bigint, cited bigint,
   tokens bigint, first float8, second float8, first_source text, source_list text[],
@@ -111,9 +106,9 @@ begin atomic
   )
   select s.*, m.n from summary s left join most m on m.case_no = s.case_no;
 end;
-comment on function ragdb_internal.hit_summaries is
-  'Returns what the hits of each case amount to.';
 
+-- Returns what assertions look for in single chunks: one row for each text, in its case, in lower
+-- case by its map, and as a pattern.
 create or replace function ragdb_internal.sought_parts(assertions ragdb_internal.eval_assertion[])
 returns table (case_no integer, assert_no integer, seeks text, map text[], n bigint, part text,
   folded text, pattern text)
@@ -134,10 +129,8 @@ begin atomic
     cross join lateral pg_catalog.unnest(case when s.splits then ragdb_internal.list(s.value)
       else array[s.value] end) with ordinality p (part, n);
 end;
-comment on function ragdb_internal.sought_parts is
-  'Returns what assertions look for in single chunks: one row for each text, in its case, in lower '
-  'case by its map, and as a pattern.';
 
+-- Returns for each assertion that looks for texts in chunks how many chunks have one and where.
 create or replace function ragdb_internal.found_parts(assertions ragdb_internal.eval_assertion[],
   hits ragdb_internal.eval_hit[])
 returns table (case_no integer, assert_no integer, hits bigint, first_rank integer,
@@ -172,9 +165,8 @@ begin atomic
     left join found f on f.case_no = p.case_no and f.assert_no = p.assert_no and f.n = p.n
   group by p.case_no, p.assert_no;
 end;
-comment on function ragdb_internal.found_parts is
-  'Returns for each assertion that looks for texts in chunks how many chunks have one and where.';
 
+-- Returns the grades of the labels of a case, best first.
 create or replace function ragdb_internal.case_grades(grades jsonb, case_no integer)
   returns integer[]
 language sql immutable parallel safe
@@ -183,9 +175,9 @@ return array(
   from pg_catalog.jsonb_array_elements_text(grades -> case_grades.case_no::text)
     with ordinality g (grade, n)
   order by g.n);
-comment on function ragdb_internal.case_grades is
-  'Returns the grades of the labels of a case, best first.';
 
+-- Returns the assertions of the cases whose retrieval did not fail, with all that they are tested
+-- by.
 create or replace function ragdb_internal.judged_assertions(cases ragdb_internal.eval_case[],
   hits ragdb_internal.eval_hit[], items ragdb_internal.eval_item[], grades jsonb,
   assertions ragdb_internal.eval_assertion[])
@@ -222,6 +214,3 @@ begin atomic
   -- not to be merged with what reads it: each column is worked out once
   offset 0;
 end;
-comment on function ragdb_internal.judged_assertions is
-  'Returns the assertions of the cases whose retrieval did not fail, with all that they are tested '
-  'by.';

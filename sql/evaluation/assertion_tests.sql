@@ -2,13 +2,13 @@
 -- there. A new kind is a row of ragdb_internal.assertion_kinds and a branch here, or in
 -- ragdb_internal.assert_trace where it needs a trace.
 
+-- Returns whether an assertion holds, with what was there.
 create or replace function ragdb_internal.outcome(holds boolean, actual jsonb)
   returns ragdb_internal.assertion_outcome
 language sql immutable parallel safe
 return row(holds, actual)::ragdb_internal.assertion_outcome;
-comment on function ragdb_internal.outcome is
-  'Returns whether an assertion holds, with what was there.';
 
+-- Tests an assertion of how many chunks there are, of what; null for other kinds.
 create or replace function ragdb_internal.test_counts(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
 language sql stable parallel safe
@@ -29,9 +29,8 @@ return case (j).kind
   when 'citesRequired' then ragdb_internal.outcome((j).n > 0 and (j).cited = (j).n,
     pg_catalog.to_jsonb((j).cited || ' of ' || (j).n))
 end;
-comment on function ragdb_internal.test_counts is
-  'Tests an assertion of how many chunks there are, of what; null for other kinds.';
 
+-- Tests an assertion of the scores of chunks; null for other kinds.
 create or replace function ragdb_internal.test_scores(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
 language sql stable parallel safe
@@ -50,9 +49,8 @@ return case (j).kind
     (j).first - coalesce((j).second, 0) >= (j).number,
     pg_catalog.to_jsonb((j).first - coalesce((j).second, 0)))
 end;
-comment on function ragdb_internal.test_scores is
-  'Tests an assertion of the scores of chunks; null for other kinds.';
 
+-- Tests an assertion of what is in chunks, and of their sources; null for other kinds.
 create or replace function ragdb_internal.test_texts(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
 language sql stable parallel safe
@@ -71,9 +69,8 @@ return case (j).kind
       and (j).source_list @> ragdb_internal.texts((j).expected) end,
     pg_catalog.to_jsonb((j).source_list))
 end;
-comment on function ragdb_internal.test_texts is
-  'Tests an assertion of what is in chunks, and of their sources; null for other kinds.';
 
+-- Tests an assertion of the ranks of chunks, and of the metrics of labels; null for other kinds.
 create or replace function ragdb_internal.test_ranks(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
 language sql stable parallel safe
@@ -90,9 +87,8 @@ return case
   when (j).measures is not null then ragdb_internal.outcome((j).metric >= (j).number,
     pg_catalog.to_jsonb(coalesce((j).metric, (j).n)))
 end;
-comment on function ragdb_internal.test_ranks is
-  'Tests an assertion of the ranks of chunks, and of the metrics of labels; null for other kinds.';
 
+-- Tests an assertion of a case itself, and of the answer to its query; null for other kinds.
 create or replace function ragdb_internal.test_case(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
 language sql stable parallel safe
@@ -110,10 +106,9 @@ return case (j).kind
   when 'abstains' then ragdb_internal.outcome(((j).answer ->> 'abstained')::boolean,
     (j).answer -> 'abstained')
 end;
-comment on function ragdb_internal.test_case is
-  'Tests an assertion of a case itself, and of the answer to its query; null for other kinds.';
 
--- What is not known fails, with the number of chunks as what was there.
+-- Tests an assertion, whatever its kind. What is not known fails, with the number of chunks as what
+-- was there.
 create or replace function ragdb_internal.tested(j ragdb_internal.judged_assertion)
   returns ragdb_internal.assertion_outcome
 language sql stable parallel restricted
@@ -123,9 +118,8 @@ return coalesce(ragdb_internal.test_counts(j), ragdb_internal.test_scores(j),
     then ragdb_internal.assert_trace(
       (j).kind, (j).value, (j).query, (j).trace_id, (j).chunk_ids) end,
   ragdb_internal.outcome(null, pg_catalog.to_jsonb((j).n)));
-comment on function ragdb_internal.tested is
-  'Tests an assertion, whatever its kind.';
 
+-- Returns what an assertion lacks to be tested at all; null when it can be tested.
 create or replace function ragdb_internal.lacks(j ragdb_internal.judged_assertion) returns text
 language sql immutable parallel safe
 return case
@@ -152,17 +146,15 @@ return case
     then 'needs an answer contract with the query of the case.'
   when (j).needs = 'trace' and (j).trace_id is null then 'needs a recorded retrieval.'
 end;
-comment on function ragdb_internal.lacks is
-  'Returns what an assertion lacks to be tested at all; null when it can be tested.';
 
+-- Returns why an assertion cannot be tested; null when it can.
 create or replace function ragdb_internal.invalid(j ragdb_internal.judged_assertion) returns text
 language sql immutable parallel safe
 return case when (j).is_known
   then 'RAG eval assertion kind=' || (j).kind || ' ' || ragdb_internal.lacks(j)
   else 'Unsupported RAG eval assertion kind ''' || (j).kind || '''.' end;
-comment on function ragdb_internal.invalid is
-  'Returns why an assertion cannot be tested; null when it can.';
 
+-- Returns what an assertion expects, in words.
 create or replace function ragdb_internal.expectation(j ragdb_internal.judged_assertion)
   returns text
 language sql stable parallel safe
@@ -172,5 +164,3 @@ return case when (j).negate then 'not: ' else '' end
     (j).listed[1], (j).listed[2],
     case when (j).kind = 'expected.sources'
       then pg_catalog.array_to_string(ragdb_internal.texts((j).expected), ', ') end);
-comment on function ragdb_internal.expectation is
-  'Returns what an assertion expects, in words.';

@@ -1,13 +1,14 @@
 -- The outcome of every assertion of some cases, all cases of a batch at once.
 
+-- Whether an outcome fails its case: a failed assertion that is not required is advisory.
 create or replace function ragdb_internal.fails_case(result ragdb_internal.eval_assert_result)
   returns boolean
 language sql immutable parallel safe
 return not (result).passed and ((result).required or (result).code <> 'ASSERTION_FAIL');
-comment on function ragdb_internal.fails_case is
-  'Whether an outcome fails its case: a failed assertion that is not required is advisory.';
 
--- Callers have checked the right to the corpus of the hits.
+-- Returns the outcome of every assertion of some cases; grades are those of all labels of a case,
+-- best first, under its number. A case whose retrieval failed has one, RETRIEVER_ERROR. Callers
+-- have checked the right to the corpus of the hits.
 create or replace function ragdb_internal.assert_results(
   cases ragdb_internal.eval_case[], hits ragdb_internal.eval_hit[],
   items ragdb_internal.eval_item[], grades jsonb, assertions ragdb_internal.eval_assertion[])
@@ -34,9 +35,6 @@ begin atomic
   from pg_catalog.unnest(cases) c where c.error is not null
   order by 1, 2;
 end;
-comment on function ragdb_internal.assert_results is
-  'Returns the outcome of every assertion of some cases; grades are those of all labels of a case, '
-  'best first, under its number. A case whose retrieval failed has one, RETRIEVER_ERROR.';
 
 -- For what a retriever outside the database returned.
 create or replace function ragdb.evaluate_case("case" jsonb, retrieval jsonb)

@@ -1,5 +1,6 @@
 -- The cases of an eval, and what a run of it rests on.
 
+-- Returns an eval of a rag; its only one when none is named. Raises RG441.
 create or replace function ragdb_internal.eval_node(rag text, eval text)
   returns ragdb.contract_nodes
 language plpgsql stable parallel safe
@@ -32,9 +33,9 @@ begin
   end if;
   return v_eval;
 end $$;
-comment on function ragdb_internal.eval_node is
-  'Returns an eval of a rag; its only one when none is named. Raises RG441.';
 
+-- Returns the cases of an eval that have one of the tags (null: all), those of its contract first.
+-- A contract expects of a case its sources and no others; other labels are only measured.
 create or replace function ragdb_internal.eval_cases(declared ragdb.contract_nodes,
   corpus_id integer, tags text[])
 returns table (case_no integer, name text, origin text, query text, tags text[], k integer,
@@ -58,10 +59,8 @@ begin atomic
     and c.eval = (declared).name
     and (eval_cases.tags is null or c.tags && eval_cases.tags);
 end;
-comment on function ragdb_internal.eval_cases is
-  'Returns the cases of an eval that have one of the tags (null: all), those of its contract '
-  'first. A contract expects of a case its sources and no others; other labels are only measured.';
 
+-- Returns what a run of an eval rests on. Raises RG404, RG417, RG441.
 create or replace function ragdb_internal.setting_of_eval(rag text, eval text,
   rerank_scores jsonb default null) returns ragdb_internal.eval_setting
 language plpgsql stable
@@ -84,9 +83,9 @@ begin
   v_setting.rerank_scores := rerank_scores;
   return v_setting;
 end $$;
-comment on function ragdb_internal.setting_of_eval is
-  'Returns what a run of an eval rests on. Raises RG404, RG417, RG441.';
 
+-- Returns what a run of an eval rests on, which stays so until the transaction ends. Raises RG404,
+-- RG417, RG441.
 create or replace function ragdb_internal.locked_setting(rag text, eval text, rerank_scores jsonb)
   returns ragdb_internal.eval_setting
 language plpgsql
@@ -97,9 +96,6 @@ begin
   perform ragdb_internal.lock_evals(rag, false);
   return ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
 end $$;
-comment on function ragdb_internal.locked_setting is
-  'Returns what a run of an eval rests on, which stays so until the transaction ends. Raises '
-  'RG404, RG417, RG441.';
 
 create or replace function ragdb.list_eval_cases(rag text, eval text default null)
 returns table (case_no integer, name text, origin text, query text, tags text[], k integer,
@@ -128,6 +124,8 @@ comment on function ragdb.list_eval_cases is
   'to (topK, minScore, chunkCount, sources), asserts what is tested beside it, labels what should '
   'be found. Raises RG404, RG417, RG441.';
 
+-- Refuses a run of a reranked retriever without scores, and scores of another form. Raises RG415,
+-- RG442.
 create or replace function ragdb_internal.check_rerank_scores(setting ragdb_internal.eval_setting)
   returns void
 language plpgsql immutable parallel safe
@@ -151,6 +149,3 @@ begin
           'rerank_scores';
   end if;
 end $$;
-comment on function ragdb_internal.check_rerank_scores is
-  'Refuses a run of a reranked retriever without scores, and scores of another form. Raises RG415, '
-  'RG442.';

@@ -1,17 +1,16 @@
 -- Challenges of an eval: whether its cases notice broken retrievers.
 
+-- A case, what its retriever gave, and what it would have given without its limits.
 create type ragdb_internal.challenged_case as (
   case_no integer, name text, query text, k integer, outcome ragdb_internal.eval_case,
   given ragdb_internal.eval_hit[], found ragdb_internal.eval_hit[]);
-comment on type ragdb_internal.challenged_case is
-  'A case, what its retriever gave, and what it would have given without its limits.';
 
+-- Cases with all that they are judged by: assertions, labels, and the grades of these.
 create type ragdb_internal.challenge as (
   corpus_id integer, cases ragdb_internal.challenged_case[],
   assertions ragdb_internal.eval_assertion[], labels ragdb_internal.eval_label[], grades jsonb);
-comment on type ragdb_internal.challenge is
-  'Cases with all that they are judged by: assertions, labels, and the grades of these.';
 
+-- Returns more hits than the retriever gives, ranked on, for a case whose retrieval did not fail.
 -- Not recorded, because nobody was given it.
 create or replace function ragdb_internal.hits_without_limits(setting ragdb_internal.eval_setting,
   outcome ragdb_internal.eval_case, k integer) returns ragdb_internal.eval_hit[]
@@ -32,9 +31,9 @@ begin
         and r.created_at = ragdb_internal.uuid_time(outcome.trace_id) and r.chunk_id = h.chunk_id
     where outcome.error is null);
 end $$;
-comment on function ragdb_internal.hits_without_limits is
-  'Returns more hits than the retriever gives, ranked on, for a case whose retrieval did not fail.';
 
+-- Retrieves the first 500 cases of an eval that have one of the tags (null: all), with what a
+-- retriever without limits returns.
 create or replace function ragdb_internal.new_challenge(setting ragdb_internal.eval_setting,
   tags text[]) returns ragdb_internal.challenge
 language plpgsql
@@ -68,10 +67,8 @@ begin
   v_challenge.grades := ragdb_internal.label_grades(v_challenge.labels);
   return v_challenge;
 end $$;
-comment on function ragdb_internal.new_challenge is
-  'Retrieves the first 500 cases of an eval that have one of the tags (null: all), with what a '
-  'retriever without limits returns.';
 
+-- Returns the cases that fail with these hits.
 create or replace function ragdb_internal.failing_cases(challenge ragdb_internal.challenge,
   hits ragdb_internal.eval_hit[]) returns integer[]
 language plpgsql stable parallel restricted
@@ -87,9 +84,8 @@ begin
       challenge.grades, challenge.assertions) r
     where ragdb_internal.fails_case(r));
 end $$;
-comment on function ragdb_internal.failing_cases is
-  'Returns the cases that fail with these hits.';
 
+-- Returns what a broken retriever returns for some cases.
 create or replace function ragdb_internal.mutant_hits(mutant text,
   cases ragdb_internal.challenged_case[]) returns ragdb_internal.eval_hit[]
 language plpgsql stable parallel safe
@@ -103,9 +99,8 @@ begin
         ragdb_internal.broken(mutant, c.found, c.given, c.k, c.query)) b
     order by b.case_no, b.rank);
 end $$;
-comment on function ragdb_internal.mutant_hits is
-  'Returns what a broken retriever returns for some cases.';
 
+-- Returns the cases whose hits are not those that the sound retriever gave.
 create or replace function ragdb_internal.changed_cases(cases ragdb_internal.challenged_case[],
   hits ragdb_internal.eval_hit[]) returns integer[]
 language plpgsql stable parallel safe
@@ -120,9 +115,8 @@ begin
         from unnest(changed_cases.hits) h group by 1) m on m.case_no = c.case_no
     where coalesce(m.hits, '{}') <> c.given);
 end $$;
-comment on function ragdb_internal.changed_cases is
-  'Returns the cases whose hits are not those that the sound retriever gave.';
 
+-- Returns the names of the first five of these cases, separated by commas.
 create or replace function ragdb_internal.first_names(cases ragdb_internal.challenged_case[],
   case_nos integer[]) returns text
 language sql immutable parallel safe
@@ -131,10 +125,10 @@ return (
   from (
     select c.case_no, c.name from pg_catalog.unnest(cases) c
     where c.case_no = any (case_nos) order by c.case_no limit 5) n);
-comment on function ragdb_internal.first_names is
-  'Returns the names of the first five of these cases, separated by commas.';
 
--- A case of judgements asserts nothing by itself: what notices then is the metric of all.
+-- Returns how the metric of labels misses its threshold with these hits; null where it does not, or
+-- where the eval has no such metric. A case of judgements asserts nothing by itself: what notices
+-- then is the metric of all.
 create or replace function ragdb_internal.gate_missed(setting ragdb_internal.eval_setting,
   challenge ragdb_internal.challenge, hits ragdb_internal.eval_hit[]) returns text
 language sql stable parallel safe
@@ -150,9 +144,6 @@ return (
       (challenge).grades, '{}', (setting).metric) m
     where m.metric = (setting).metric and (challenge).grades ? m.case_no::text) g
   where g.value < (setting).threshold);
-comment on function ragdb_internal.gate_missed is
-  'Returns how the metric of labels misses its threshold with these hits; null where it does not, '
-  'or where the eval has no such metric.';
 
 -- Only a case that passes can notice anything, and a metric that is reached.
 create or replace function ragdb.challenge_eval(

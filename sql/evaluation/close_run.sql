@@ -1,6 +1,7 @@
 -- The beginning and the end of a run: what it is a run of, and the verdict over all its cases. What
 -- is vacuous fails.
 
+-- Returns the sha256 (hex) of the cids of the documents of a corpus and its parts, in order.
 create or replace function ragdb_internal.documents_hash(corpus_id integer) returns text
 language sql stable parallel safe
 return (
@@ -8,9 +9,8 @@ return (
     coalesce(pg_catalog.string_agg(d.doc_cid, E'\n' order by d.doc_cid), ''))), 'hex')
   from ragdb.documents d where d.corpus_id = any (
     ragdb_internal.with_parts(documents_hash.corpus_id)));
-comment on function ragdb_internal.documents_hash is
-  'Returns the sha256 (hex) of the cids of the documents of a corpus and its parts, in order.';
 
+-- Returns a run that begins now and has nothing yet.
 create or replace function ragdb_internal.new_run(setting ragdb_internal.eval_setting, tags text[],
   label text) returns ragdb.eval_runs
 language plpgsql
@@ -53,9 +53,8 @@ begin
   v_run.caller := ragdb_internal.caller();
   return v_run;
 end $$;
-comment on function ragdb_internal.new_run is
-  'Returns a run that begins now and has nothing yet.';
 
+-- Writes the metrics of a run, case 0: sums and means of what its cases have.
 create or replace function ragdb_internal.insert_run_metrics(run ragdb.eval_runs) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -82,9 +81,8 @@ begin
       and m.metric not in ('hit_rate', 'citation_coverage')
     group by m.metric;
 end $$;
-comment on function ragdb_internal.insert_run_metrics is
-  'Writes the metrics of a run, case 0: sums and means of what its cases have.';
 
+-- Returns a run with its counts of cases, assertions and stale labels, and the value of its metric.
 create or replace function ragdb_internal.counted_run(run ragdb.eval_runs) returns ragdb.eval_runs
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -100,10 +98,8 @@ begin
       and m.metric = run.metric;
   return run;
 end $$;
-comment on function ragdb_internal.counted_run is
-  'Returns a run with its counts of cases, assertions and stale labels, and the value of its '
-  'metric.';
 
+-- Returns why a run fails by its metric; null when it does not.
 create or replace function ragdb_internal.metric_reason(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return case
@@ -114,9 +110,8 @@ return case
     (run).metric, pg_catalog.round((run).metric_value::numeric, 4),
     ragdb_internal.shown((run).threshold))
 end;
-comment on function ragdb_internal.metric_reason is
-  'Returns why a run fails by its metric; null when it does not.';
 
+-- Returns why a run could not fail; null when it could.
 create or replace function ragdb_internal.vacuous_reason(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return case
@@ -127,9 +122,8 @@ return case
       where r.corpus_id = (run).corpus_id and r.run_id = (run).run_id and r.required)
     then 'nothing is required: every assertion is advisory, and no metric has a threshold'
 end;
-comment on function ragdb_internal.vacuous_reason is
-  'Returns why a run could not fail; null when it could.';
 
+-- Returns why a run with cases fails beyond those of them that fail.
 create or replace function ragdb_internal.run_reasons(run ragdb.eval_runs) returns text[]
 language sql stable parallel safe
 return pg_catalog.array_remove(array[
@@ -143,9 +137,8 @@ return pg_catalog.array_remove(array[
       where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id
         and c.labels > c.stale_labels)
     then 'all labels are stale' end], null);
-comment on function ragdb_internal.run_reasons is
-  'Returns why a run with cases fails beyond those of them that fail.';
 
+-- Writes the metrics and the verdict of a run whose cases are written: what is vacuous fails.
 create or replace function ragdb_internal.close_run(run ragdb.eval_runs, started timestamptz)
   returns ragdb.eval_runs
 language plpgsql
@@ -177,5 +170,3 @@ begin
   perform ragdb_internal.note('run', run.corpus_id || '/' || run.run_id);
   return run;
 end $$;
-comment on function ragdb_internal.close_run is
-  'Writes the metrics and the verdict of a run whose cases are written: what is vacuous fails.';

@@ -1,5 +1,6 @@
 -- Comparing a run with a baseline: what they differ in, each metric by a paired test, the verdict.
 
+-- Returns the names and queries of the cases of a run as one text.
 create or replace function ragdb_internal.listed_cases(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (
@@ -7,9 +8,9 @@ return (
     order by c.name, c.query)
   from ragdb.eval_case_results c
   where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id and c.kind = 'case');
-comment on function ragdb_internal.listed_cases is
-  'Returns the names and queries of the cases of a run as one text.';
 
+-- Returns what two runs differ in that makes their figures of different things: corpus, documents,
+-- embedding model, semantics, eval, cases.
 create or replace function ragdb_internal.incomparable(a ragdb.eval_runs, b ragdb.eval_runs)
   returns text[]
 language sql stable parallel safe
@@ -22,11 +23,9 @@ return array(
     (5, 'eval', (a).rag || '/' || (a).eval, (b).rag || '/' || (b).eval),
     (6, 'cases', ragdb_internal.listed_cases(a), ragdb_internal.listed_cases(b))
   ) k (n, what, of_a, of_b) where k.of_a is distinct from k.of_b order by k.n);
-comment on function ragdb_internal.incomparable is
-  'Returns what two runs differ in that makes their figures of different things: corpus, '
-  'documents, embedding model, semantics, eval, cases.';
 
--- An assertion is the same when its case, kind and expectation are.
+-- Returns the required assertions that passed in a baseline and fail in a run, as case: message. An
+-- assertion is the same when its case, kind and expectation are.
 create or replace function ragdb_internal.broken_assertions(baseline ragdb.eval_runs,
   run ragdb.eval_runs) returns text[]
 language sql stable parallel safe
@@ -45,10 +44,10 @@ return array(
         where y.corpus_id = o.corpus_id and y.run_id = o.run_id and y.case_no = o.case_no
           and y.kind = x.kind and y.expected is not distinct from x.expected and y.passed) end
   order by c.case_no, x.assert_no);
-comment on function ragdb_internal.broken_assertions is
-  'Returns the required assertions that passed in a baseline and fail in a run, as case: message.';
 
--- In whole billionths: sums of whole numbers do not depend on their order.
+-- Returns for each metric the differences of the cases that a baseline (a) and a run (b) both have,
+-- in billionths, and their means and standard deviation. In whole billionths: sums of whole numbers
+-- do not depend on their order.
 create or replace function ragdb_internal.metric_differences(baseline ragdb.eval_runs,
   run ragdb.eval_runs)
 returns table (metric text, n integer, differences bigint[], a float8, b float8, mean float8,
@@ -78,17 +77,15 @@ begin atomic
       / nullif(pg_catalog.count(*) - 1, 0)))::float8, 0)
   from pairs x group by x.metric;
 end;
-comment on function ragdb_internal.metric_differences is
-  'Returns for each metric the differences of the cases that a baseline (a) and a run (b) both '
-  'have, in billionths, and their means and standard deviation.';
 
+-- A metric of two runs: its verdict, both means, their difference with its interval, the p of the
+-- difference, alone and among all metrics, the smallest effect that so many cases show.
 create type ragdb_internal.compared_metric as (
   metric text, verdict text, a float8, b float8, mean float8, low float8, high float8, p float8,
   p_holm float8, mde float8, n integer);
-comment on type ragdb_internal.compared_metric is
-  'A metric of two runs: its verdict, both means, their difference with its interval, the p of the '
-  'difference, alone and among all metrics, the smallest effect that so many cases show.';
 
+-- Compares two runs metric by metric; unfit is the verdict where they cannot be compared (null:
+-- they can).
 create or replace function ragdb_internal.compared_metrics(baseline ragdb.eval_runs,
   run ragdb.eval_runs, seed text, resamples integer, tolerance float8, unfit text)
 returns setof ragdb_internal.compared_metric
@@ -123,10 +120,9 @@ begin atomic
       compared_metrics.seed || ':' || h.metric,
       case when h.sd = 0 then 1 else compared_metrics.resamples end) s;
 end;
-comment on function ragdb_internal.compared_metrics is
-  'Compares two runs metric by metric; unfit is the verdict where they cannot be compared (null: '
-  'they can).';
 
+-- Returns the verdict of a comparison of two runs by that of its metrics and by the assertions that
+-- broke.
 create or replace function ragdb_internal.compared_verdict(unfit text, broken text[],
   metrics ragdb_internal.compared_metric[]) returns text
 language sql immutable parallel safe
@@ -138,10 +134,8 @@ return (
     when 'inconclusive' = any (v.verdicts) then 'inconclusive'
     else 'within_noise' end
   from (select array(select m.verdict from pg_catalog.unnest(metrics) m) as verdicts) v);
-comment on function ragdb_internal.compared_verdict is
-  'Returns the verdict of a comparison of two runs by that of its metrics and by the assertions '
-  'that broke.';
 
+-- Returns in words what two runs differ in and which assertions broke; null for neither.
 create or replace function ragdb_internal.compared_detail(differ text[], broken text[])
   returns text
 language sql immutable parallel safe
@@ -150,8 +144,6 @@ return nullif(pg_catalog.concat_ws('; ',
   'passed before and fails now: ' || nullif(pg_catalog.array_to_string(broken[:5], ' | '), ''),
   case when pg_catalog.cardinality(broken) > 5
     then pg_catalog.format('and %s more', pg_catalog.cardinality(broken) - 5) end), '');
-comment on function ragdb_internal.compared_detail is
-  'Returns in words what two runs differ in and which assertions broke; null for neither.';
 
 create or replace function ragdb.compare_runs(
   baseline uuid, run_id uuid, seed text default 'ragdb', resamples integer default 10000,

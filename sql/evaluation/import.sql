@@ -1,5 +1,6 @@
 -- Cases and labels that a user gives an eval of a contract, in place of those given before.
 
+-- Whether JSON is a label: a source, a whole grade, and a span 0 <= start < end or none.
 create or replace function ragdb_internal.is_label(label jsonb) returns boolean
 language sql immutable parallel safe
 return pg_catalog.jsonb_typeof(label) = 'object'
@@ -8,9 +9,8 @@ return pg_catalog.jsonb_typeof(label) = 'object'
   and (label ->> 'start' is null) = (label ->> 'end' is null)
   and (label ->> 'start' is null or coalesce(ragdb_internal.whole(label ->> 'start', 0, 1e9)
     < ragdb_internal.whole(label ->> 'end', 0, 1e9), false));
-comment on function ragdb_internal.is_label is
-  'Whether JSON is a label: a source, a whole grade, and a span 0 <= start < end or none.';
 
+-- Refuses what is not a list of cases with labels. Raises RG442.
 create or replace function ragdb_internal.check_imported_cases(cases jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -50,9 +50,8 @@ begin
       using errcode = 'RG442', detail = 'nothing was imported', hint = v_form;
   end loop;
 end $$;
-comment on function ragdb_internal.check_imported_cases is
-  'Refuses what is not a list of cases with labels. Raises RG442.';
 
+-- Refuses to import a case whose name a case of the contract has. Raises RG442.
 create or replace function ragdb_internal.check_not_declared(corpus_id integer,
   declared ragdb.contract_nodes, cases jsonb) returns void
 language plpgsql stable parallel safe
@@ -76,9 +75,8 @@ begin
         hint = 'give the case another name, or change the contract and apply it';
   end if;
 end $$;
-comment on function ragdb_internal.check_not_declared is
-  'Refuses to import a case whose name a case of the contract has. Raises RG442.';
 
+-- Stores the labels of imported cases and returns how many there are.
 create or replace function ragdb_internal.insert_labels(corpus_id integer,
   declared ragdb.contract_nodes, cases jsonb) returns bigint
 language plpgsql
@@ -103,9 +101,8 @@ begin
   get diagnostics v_count = row_count;
   return v_count;
 end $$;
-comment on function ragdb_internal.insert_labels is
-  'Stores the labels of imported cases and returns how many there are.';
 
+-- Returns the imported labels of an eval that do not resolve, as a message names them.
 create or replace function ragdb_internal.stale_labels(corpus_id integer,
   declared ragdb.contract_nodes) returns text[]
 language sql stable parallel safe
@@ -126,9 +123,8 @@ begin atomic
       join given g on g.n = r.case_no
     where r.is_stale order by g.n);
 end;
-comment on function ragdb_internal.stale_labels is
-  'Returns the imported labels of an eval that do not resolve, as a message names them.';
 
+-- Says in a notice which labels do not resolve, the first three by name.
 create or replace function ragdb_internal.say_stale(labels text[]) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -142,8 +138,6 @@ begin
                'has: ragdb.list_documents() lists the former';
   end if;
 end $$;
-comment on function ragdb_internal.say_stale is
-  'Says in a notice which labels do not resolve, the first three by name.';
 
 create or replace function ragdb.import_eval(rag text, eval text, cases jsonb)
 returns table (case_count integer, label_count integer, stale_labels integer)

@@ -1,6 +1,8 @@
 -- Labels of cases: what documents and spans they are of now, and a ranking as they see it.
 
--- Chunks overlap, and leave white space between them out: neither may matter.
+-- Returns the sha256 of the characters, white space left out, that the chunks of a document have in
+-- a span; null when they have none. Chunks overlap, and leave white space between them out: neither
+-- may matter.
 create or replace function ragdb_internal.span_hash(corpus_id integer, doc_no integer,
   start_offset integer, end_offset integer) returns bytea
 language sql stable parallel safe
@@ -17,10 +19,8 @@ return (
       rows between unbounded preceding and 1 preceding), 0) as covered
     from ragdb.chunks k where k.corpus_id = span_hash.corpus_id and k.doc_no = span_hash.doc_no
       and k.start_offset < span_hash.end_offset and k.end_offset > span_hash.start_offset) c);
-comment on function ragdb_internal.span_hash is
-  'Returns the sha256 of the characters, white space left out, that the chunks of a document have '
-  'in a span; null when they have none.';
 
+-- Returns the document of a uri or external id in a corpus or its parts; null when there is none.
 create or replace function ragdb_internal.labelled_document(corpus_id integer, source text,
   out part_id integer, out doc_no integer)
 language sql stable parallel safe
@@ -37,9 +37,9 @@ begin atomic
     where d.corpus_id = any (p.ids) and d.external_id = labelled_document.source) f
   order by f.rank, f.corpus_id, f.doc_no limit 1;
 end;
-comment on function ragdb_internal.labelled_document is
-  'Returns the document of a uri or external id in a corpus or its parts; null when there is none.';
 
+-- Returns labels with their documents; is_stale where that is gone or the text of the span is
+-- another.
 create or replace function ragdb_internal.resolved_labels(corpus_id integer,
   labels ragdb_internal.eval_label[]) returns ragdb_internal.eval_label[]
 language sql stable parallel safe
@@ -58,12 +58,9 @@ return array(
           cross join lateral ragdb_internal.labelled_document(
             resolved_labels.corpus_id, n.source) f) d
         on d.source = u.source) l);
-comment on function ragdb_internal.resolved_labels is
-  'Returns labels with their documents; is_stale where that is gone or the text of the span is '
-  'another.';
 
--- A document counts once, and so does a labelled span; what nobody judged is a document too, or a
--- chunk where the case labels spans.
+-- Returns the ranking of some cases as their labels see it. A document counts once, and so does a
+-- labelled span; what nobody judged is a document too, or a chunk where the case labels spans.
 create or replace function ragdb_internal.label_items(corpus_id integer,
   hits ragdb_internal.eval_hit[], labels ragdb_internal.eval_label[])
 returns setof ragdb_internal.eval_item
@@ -106,18 +103,16 @@ begin atomic
     f.label_no))::integer, f.item, f.grade, array[f.label_no]
   from found f;
 end;
-comment on function ragdb_internal.label_items is
-  'Returns the ranking of some cases as their labels see it.';
 
+-- Returns the grades of the labels of each case that are not stale, best first, under its number.
 create or replace function ragdb_internal.label_grades(labels ragdb_internal.eval_label[])
   returns jsonb
 language sql immutable parallel safe
 return (select coalesce(pg_catalog.jsonb_object_agg(g.case_no, g.grades), '{}') from (
   select l.case_no, pg_catalog.jsonb_agg(l.grade order by l.grade desc) as grades
   from pg_catalog.unnest(label_grades.labels) l where not l.is_stale group by l.case_no) g);
-comment on function ragdb_internal.label_grades is
-  'Returns the grades of the labels of each case that are not stale, best first, under its number.';
 
+-- Returns the labels of a case.
 create or replace function ragdb_internal.case_labels(declared ragdb.contract_nodes,
   corpus_id integer, case_no integer, name text)
 returns setof ragdb_internal.eval_label
@@ -128,9 +123,8 @@ begin atomic
   from ragdb.eval_labels l where l.corpus_id = case_labels.corpus_id
     and l.rag = (declared).rag and l.eval = (declared).name and l.name = case_labels.name;
 end;
-comment on function ragdb_internal.case_labels is
-  'Returns the labels of a case.';
 
+-- Returns an outcome, STALE_LABEL, for each label that no longer resolves.
 create or replace function ragdb_internal.label_results(labels ragdb_internal.eval_label[])
   returns setof ragdb_internal.eval_assert_result
 language sql immutable parallel safe
@@ -143,5 +137,3 @@ begin atomic
     pg_catalog.to_jsonb(l.source), null::jsonb
   from pg_catalog.unnest(labels) l where l.is_stale;
 end;
-comment on function ragdb_internal.label_results is
-  'Returns an outcome, STALE_LABEL, for each label that no longer resolves.';

@@ -1,6 +1,7 @@
 -- What cases and runs measure.
 
--- Finding nothing where nothing is expected is not a hit.
+-- Tells whether the outcome of an assertion is part of the hit rate. Finding nothing where nothing
+-- is expected is not a hit.
 create or replace function ragdb_internal.counts_as_hit(kind text, code text, expected jsonb)
   returns boolean
 language sql immutable parallel safe
@@ -10,11 +11,10 @@ return code in ('PASS', 'ASSERTION_FAIL')
     'chunkHash')
   and not (kind in ('expected.chunkCount', 'chunkCountEq', 'uniqueSourcesGte')
     and expected #>> '{}' = '0');
-comment on function ragdb_internal.counts_as_hit is
-  'Tells whether the outcome of an assertion is part of the hit rate.';
 
--- Case 0 is the run. The hit rate and the grounding are KERN's; the rank metrics those of
--- trec_eval.
+-- Returns the metrics of some cases; the rank metrics, where a case has a label, at 5, 10 and the
+-- depth of the metric that the run is judged by (null: none). Case 0 is the run. The hit rate and
+-- the grounding are KERN's; the rank metrics those of trec_eval.
 create or replace function ragdb_internal.case_measures(
   cases ragdb_internal.eval_case[], hits ragdb_internal.eval_hit[],
   items ragdb_internal.eval_item[], grades jsonb, results ragdb_internal.eval_assert_result[],
@@ -52,6 +52,3 @@ begin atomic
     union all select x.metric, 1000000 from pg_catalog.unnest(array['mrr', 'map']) x (metric)) m
   where pg_catalog.jsonb_path_exists(pg_catalog.to_jsonb(k.grades), '$[*] ? (@ > 0)');
 end;
-comment on function ragdb_internal.case_measures is
-  'Returns the metrics of some cases; the rank metrics, where a case has a label, at 5, 10 and the '
-  'depth of the metric that the run is judged by (null: none).';

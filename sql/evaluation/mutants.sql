@@ -1,15 +1,15 @@
 -- Broken retrievers: what each would have returned for a case instead of the sound one. An eval
 -- that passes with them tests nothing.
 
+-- Lists the broken retrievers that evals are challenged with.
 create or replace function ragdb_internal.mutants() returns text[]
 language sql immutable parallel safe
 return array['reversed order', 'random order', 'first result dropped', 'last result dropped',
   'one more than topK', 'only the first', 'threshold ignored', 'off by one page', 'wrong results',
   'citation stripped', 'source lost', 'text lost', 'stale chunk', 'scores doubled',
   'scores halved', 'constant score', 'every chunk twice', 'ASCII only', 'empty'];
-comment on function ragdb_internal.mutants is
-  'Lists the broken retrievers that evals are challenged with.';
 
+-- Whether a broken retriever returns a hit, where the sound one gave so many of so many found.
 create or replace function ragdb_internal.mutant_keeps(mutant text, hit ragdb_internal.eval_hit,
   given integer, found integer, k integer) returns boolean
 language sql immutable parallel safe
@@ -24,9 +24,8 @@ return case mutant
   when 'empty' then false
   when 'ASCII only' then (hit).text !~ '[^\x01-\x7f]'
   else true end;
-comment on function ragdb_internal.mutant_keeps is
-  'Whether a broken retriever returns a hit, where the sound one gave so many of so many found.';
 
+-- Returns a hit as a broken retriever returns it.
 create or replace function ragdb_internal.mutant_hit(mutant text, hit ragdb_internal.eval_hit)
   returns ragdb_internal.eval_hit
 language sql immutable parallel safe
@@ -45,20 +44,18 @@ return case
     (hit).content_hash, (hit).token_count, (hit).doc_cid, (hit).start_offset,
     (hit).end_offset)::ragdb_internal.eval_hit
 end;
-comment on function ragdb_internal.mutant_hit is
-  'Returns a hit as a broken retriever returns it.';
 
+-- Returns a hit at another rank.
 create or replace function ragdb_internal.ranked_hit(hit ragdb_internal.eval_hit, rank integer)
   returns ragdb_internal.eval_hit
 language sql immutable parallel safe
 return row((hit).case_no, ranked_hit.rank, (hit).chunk_id, (hit).source, (hit).text,
   (hit).citation, (hit).score, (hit).content_hash, (hit).token_count, (hit).doc_cid,
   (hit).start_offset, (hit).end_offset)::ragdb_internal.eval_hit;
-comment on function ragdb_internal.ranked_hit is
-  'Returns a hit at another rank.';
 
--- `found` has more than the retriever gives, ranked on: what a retriever without its limits
--- returns.
+-- Returns the hits that a broken retriever chooses among: found or given ones, in the order of a
+-- seed where its order is random. `found` has more than the retriever gives, ranked on: what a
+-- retriever without its limits returns.
 create or replace function ragdb_internal.reordered_hits(mutant text,
   found ragdb_internal.eval_hit[], given ragdb_internal.eval_hit[], seed text)
 returns setof ragdb_internal.eval_hit
@@ -71,10 +68,8 @@ begin atomic
   from pg_catalog.unnest(case when mutant in ('one more than topK', 'threshold ignored',
     'first result dropped', 'off by one page', 'wrong results') then found else given end) h;
 end;
-comment on function ragdb_internal.reordered_hits is
-  'Returns the hits that a broken retriever chooses among: found or given ones, in the order of a '
-  'seed where its order is random.';
 
+-- Returns what a broken retriever returns where a sound one gave `given`, the first of `found`.
 create or replace function ragdb_internal.broken(mutant text, found ragdb_internal.eval_hit[],
   given ragdb_internal.eval_hit[], k integer, seed text) returns ragdb_internal.eval_hit[]
 language sql immutable parallel safe
@@ -94,5 +89,3 @@ return (
         )::ragdb_internal.eval_hit,
       pg_catalog.cardinality(given) + h.rank
     from pg_catalog.unnest(given) h where mutant = 'every chunk twice') x);
-comment on function ragdb_internal.broken is
-  'Returns what a broken retriever returns where a sound one gave `given`, the first of `found`.';

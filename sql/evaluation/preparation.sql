@@ -31,6 +31,7 @@ comment on function ragdb.eval_queries is
   'or a static embedder makes them. '
   'Raises RG404, RG417, RG441.';
 
+-- Returns the chunks that a reranker has to score for a case, with their passages.
 create or replace function ragdb_internal.case_candidates(setting ragdb_internal.eval_setting,
   query text, k integer, min_score float8, anchor text, policy text)
 returns table (chunk_id text, passage text)
@@ -59,8 +60,6 @@ begin
       cross join lateral ragdb_internal.chunk_of((setting.corpus).corpus_id, h.chunk_id) c
       join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
 end $$;
-comment on function ragdb_internal.case_candidates is
-  'Returns the chunks that a reranker has to score for a case, with their passages.';
 
 -- What has to be scored before a reranked run. A query that cannot be searched has none, and fails
 -- its case in the run.

@@ -1,12 +1,13 @@
 -- The metrics of rankings, by the definitions of trec_eval: the gain is the grade, and what nobody
 -- judged counts 0.
 
+-- Returns a gain at a rank, discounted by log2(rank + 1).
 create or replace function ragdb_internal.dcg(gain float8, rank integer) returns float8
 language sql immutable parallel safe
 return dcg.gain / (pg_catalog.ln(dcg.rank + 1::float8) / pg_catalog.ln(2::float8));
-comment on function ragdb_internal.dcg is
-  'Returns a gain at a rank, discounted by log2(rank + 1).';
 
+-- Returns recall, precision, hit, mrr, judged, map or ndcg of the first k items, given the grades
+-- of all labels, best first; null without a label over 0.
 create or replace function ragdb_internal.rank_metric(metric text, k integer,
   items ragdb_internal.eval_item[], grades integer[]) returns float8
 language sql immutable parallel safe
@@ -37,6 +38,3 @@ return (
     where i.rank <= k
   ) r
   where r.relevant > 0);
-comment on function ragdb_internal.rank_metric is
-  'Returns recall, precision, hit, mrr, judged, map or ndcg of the first k items, given the grades '
-  'of all labels, best first; null without a label over 0.';

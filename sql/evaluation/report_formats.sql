@@ -1,6 +1,7 @@
 -- The formats of reports, each a text made of the same rows.
 
--- Hundreds of judged cases that assert nothing would hide the one that fails.
+-- Returns a line for all that a run tested, and one for the cases that assert nothing. Hundreds of
+-- judged cases that assert nothing would hide the one that fails.
 create or replace function ragdb_internal.report_lines(run ragdb.eval_runs)
 returns table (n bigint, line text)
 language sql stable parallel safe
@@ -18,9 +19,8 @@ begin atomic
       || ': ' || min(r.message))
   from ragdb_internal.report_rows(run) r where r.kind = 'retrieved' having count(*) > 0;
 end;
-comment on function ragdb_internal.report_lines is
-  'Returns a line for all that a run tested, and one for the cases that assert nothing.';
 
+-- Returns the report of a run for a terminal.
 create or replace function ragdb_internal.report_table(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(
@@ -38,9 +38,8 @@ return pg_catalog.format(
       || pg_catalog.to_char(m.value, 'FM990.0000'), E'\n' order by m.metric) || E'\n'
     from ragdb.eval_metrics m where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id
       and m.case_no = 0), '');
-comment on function ragdb_internal.report_table is
-  'Returns the report of a run for a terminal.';
 
+-- Returns the report of a run as TAP 14; what is advisory is TODO.
 create or replace function ragdb_internal.report_tap(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (
@@ -55,11 +54,9 @@ return (
       pg_catalog.to_json(r.kind), r.code, coalesce(r.expected, 'null'), coalesce(r.actual, 'null'))
         end, E'\n' order by r.n) || E'\n'
   from ragdb_internal.report_rows(run) r);
-comment on function ragdb_internal.report_tap is
-  'Returns the report of a run as TAP 14; what is advisory is TODO.';
 
--- By hand: a server built without libxml has no xmlelement. XML 1.0 has no way to write most
--- control characters.
+-- Returns a text as it is written in XML, U+FFFD for what XML 1.0 does not allow. By hand: a server
+-- built without libxml has no xmlelement. XML 1.0 has no way to write most control characters.
 create or replace function ragdb_internal.xml(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(
@@ -69,9 +66,9 @@ return pg_catalog.replace(
     'g'),
   '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), E'\n', '&#10;'), E'\r', '&#13;'),
     E'\t', '&#9;');
-comment on function ragdb_internal.xml is
-  'Returns a text as it is written in XML, U+FFFD for what XML 1.0 does not allow.';
 
+-- Returns the report of a run as JUnit XML: a failed assertion is a failure, one that could not be
+-- evaluated an error, an advisory one skipped.
 create or replace function ragdb_internal.report_junit(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (
@@ -99,17 +96,14 @@ return (
       || E'\n', '')
     || E'</testsuite>\n</testsuites>\n'
   from ragdb_internal.report_rows(run) r);
-comment on function ragdb_internal.report_junit is
-  'Returns the report of a run as JUnit XML: a failed assertion is a failure, one that could not '
-  'be evaluated an error, an advisory one skipped.';
 
+-- Returns a text as it is written in a table of Markdown.
 create or replace function ragdb_internal.md(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(ragdb_internal.one_line(md.text),
   '([\\`*_<>|\[\]#])', '\\\1', 'g');
-comment on function ragdb_internal.md is
-  'Returns a text as it is written in a table of Markdown.';
 
+-- Returns the report of a run in Markdown: what did not pass, and the metrics.
 create or replace function ragdb_internal.report_md(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(
@@ -132,18 +126,16 @@ return pg_catalog.format(
         pg_catalog.to_char(m.value, 'FM990.0000')), E'\n' order by m.metric) || E'\n'
     from ragdb.eval_metrics m where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id
       and m.case_no = 0), '');
-comment on function ragdb_internal.report_md is
-  'Returns the report of a run in Markdown: what did not pass, and the metrics.';
 
--- A formula is a text for a spreadsheet only when it does not begin like one.
+-- Returns a text as a field of CSV that no spreadsheet runs. A formula is a text for a spreadsheet
+-- only when it does not begin like one.
 create or replace function ragdb_internal.csv(text text) returns text
 language sql immutable parallel safe
 return case when csv.text is null then '' else '"' || pg_catalog.replace(
   case when csv.text ~ '^[=+@\t\r-]' and csv.text !~ '^-?[0-9.]+$' then ''''
     else '' end || ragdb_internal.one_line(csv.text), '"', '""') || '"' end;
-comment on function ragdb_internal.csv is
-  'Returns a text as a field of CSV that no spreadsheet runs.';
 
+-- Returns everything that a run tested as CSV.
 create or replace function ragdb_internal.report_csv(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return E'n,case,kind,required,passed,code,message,expected,actual\n' || coalesce((
@@ -152,9 +144,8 @@ return E'n,case,kind,required,passed,code,message,expected,actual\n' || coalesce
     ragdb_internal.csv(r.message), ragdb_internal.csv(r.expected #>> '{}'),
     ragdb_internal.csv(r.actual #>> '{}')), E'\n' order by r.n) || E'\n'
   from ragdb_internal.report_rows(run) r), '');
-comment on function ragdb_internal.report_csv is
-  'Returns everything that a run tested as CSV.';
 
+-- Returns a run with all that it tested and its metrics as JSON.
 create or replace function ragdb_internal.report_json(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.jsonb_pretty(pg_catalog.to_jsonb(run) || pg_catalog.jsonb_build_object(
@@ -165,5 +156,3 @@ return pg_catalog.jsonb_pretty(pg_catalog.to_jsonb(run) || pg_catalog.jsonb_buil
     from ragdb.eval_metrics m
     where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id and m.case_no = 0), '{}')))
       || E'\n';
-comment on function ragdb_internal.report_json is
-  'Returns a run with all that it tested and its metrics as JSON.';

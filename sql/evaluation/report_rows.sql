@@ -1,16 +1,17 @@
 -- What a report of a run is made of, in any format.
 
+-- Returns what was there in place of what was expected, or the SQLSTATE of a retrieval that failed;
+-- null where the message says all.
 create or replace function ragdb_internal.was(code text, expected jsonb, actual jsonb) returns text
 language sql immutable parallel safe
 return case
   when code = 'ASSERTION_FAIL' and (expected is not null or actual is not null)
     then coalesce(actual::text, 'nothing')
   when code = 'RETRIEVER_ERROR' then actual #>> '{}' end;
-comment on function ragdb_internal.was is
-  'Returns what was there in place of what was expected, or the SQLSTATE of a retrieval that '
-  'failed; null where the message says all.';
 
--- One row a thing that was tested: every assertion, a case without any, the gate.
+-- Returns everything that a run tested, in order: assertions, cases without any, the gate, and why
+-- it failed beyond those. One row a thing that was tested: every assertion, a case without any, the
+-- gate.
 create or replace function ragdb_internal.report_rows(run ragdb.eval_runs)
 returns table (n bigint, case_no integer, name text, kind text, required boolean, passed boolean,
   code text, message text, expected jsonb, actual jsonb, was text, elapsed_ms float8,
@@ -45,18 +46,13 @@ begin atomic
     where not ((run).metric_value is not null and r.reason like (run).metric || ' is %')
   ) x;
 end;
-comment on function ragdb_internal.report_rows is
-  'Returns everything that a run tested, in order: assertions, cases without any, the gate, and '
-  'why it failed beyond those.';
 
+-- Returns the name of a run for people.
 create or replace function ragdb_internal.run_title(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (run).rag || ' / ' || (run).eval || coalesce(' (' || (run).label || ')', '');
-comment on function ragdb_internal.run_title is
-  'Returns the name of a run for people.';
 
+-- Returns a text without line ends and control characters.
 create or replace function ragdb_internal.one_line(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(one_line.text, U&'[\0001-\001F\007F-\009F\2028\2029]+', ' ', 'g');
-comment on function ragdb_internal.one_line is
-  'Returns a text without line ends and control characters.';

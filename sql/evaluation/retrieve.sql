@@ -1,6 +1,7 @@
 -- Retrieves for a case as the contract's retriever does, each retrieval recorded, and reranks.
 
--- A score for each hit, or an error; then the k best.
+-- Records the reranking of a case's retrieval and returns the k best hits. A score for each hit, or
+-- an error; then the k best. Raises RG423.
 create or replace function ragdb_internal.rerank_case(setting ragdb_internal.eval_setting,
   trace_id uuid, query text, hits ragdb_internal.eval_hit[], k integer)
 returns ragdb_internal.eval_hit[]
@@ -20,9 +21,8 @@ begin
     from unnest(v_reranks) r join unnest(hits) h on h.chunk_id = r.chunk_id
     where r.is_returned order by r.rank);
 end $$;
-comment on function ragdb_internal.rerank_case is
-  'Records the reranking of a case''s retrieval and returns the k best hits. Raises RG423.';
 
+-- Retrieves for a case from the whole corpus, best first, leaving a trace.
 create or replace function ragdb_internal.global_hits(setting ragdb_internal.eval_setting,
   case_no integer, query text, k integer, min_score float8) returns ragdb_internal.eval_hit[]
 language plpgsql
@@ -41,9 +41,8 @@ begin
         (setting.corpus).corpus_id, h.chunk_id) c on true
     order by h.rank);
 end $$;
-comment on function ragdb_internal.global_hits is
-  'Retrieves for a case from the whole corpus, best first, leaving a trace.';
 
+-- Retrieves for a case from the slice around its anchor, best first, leaving a trace.
 create or replace function ragdb_internal.slice_hits(setting ragdb_internal.eval_setting,
   case_no integer, query text, k integer, min_score float8, anchor text, policy text)
   returns ragdb_internal.eval_hit[]
@@ -64,10 +63,10 @@ begin
       left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
     order by h.rank);
 end $$;
-comment on function ragdb_internal.slice_hits is
-  'Retrieves for a case from the slice around its anchor, best first, leaving a trace.';
 
--- Named conditions only: a deadlock or a full disk is not a verdict on a retriever.
+-- Retrieves for a case through the retriever of a run, and reranks, leaving a trace; a retriever
+-- that raises is noted, not raised. Named conditions only: a deadlock or a full disk is not a
+-- verdict on a retriever.
 create or replace function ragdb_internal.retrieve_case(
   setting ragdb_internal.eval_setting, case_no integer, name text, query text, k integer,
   min_score float8, anchor text, policy text)
@@ -106,6 +105,3 @@ begin
   end;
   return row(v_outcome, v_hits)::ragdb_internal.eval_retrieval;
 end $$;
-comment on function ragdb_internal.retrieve_case is
-  'Retrieves for a case through the retriever of a run, and reranks, leaving a trace; a retriever '
-  'that raises is noted, not raised.';

@@ -1,5 +1,6 @@
 -- Runs of evals: every case, and the answer contracts of the rag, through the contract's retriever.
 
+-- Writes what became of some cases of a run.
 create or replace function ragdb_internal.insert_case_results(run ragdb.eval_runs,
   cases ragdb_internal.run_case[], labels ragdb_internal.eval_label[],
   results ragdb_internal.eval_assert_result[]) returns void
@@ -23,9 +24,8 @@ begin
         select x.case_no, count(*) as n, count(*) filter (where x.is_stale) as stale
         from unnest(insert_case_results.labels) x group by 1) l on l.case_no = c.case_no;
 end $$;
-comment on function ragdb_internal.insert_case_results is
-  'Writes what became of some cases of a run.';
 
+-- Evaluates some retrieved cases of a run and writes their outcomes, items and metrics.
 create or replace function ragdb_internal.write_cases(run ragdb.eval_runs,
   eval ragdb.contract_nodes, cases ragdb_internal.run_case[]) returns void
 language plpgsql
@@ -65,9 +65,8 @@ begin
       run.metric) m
     where m.value is not null;
 end $$;
-comment on function ragdb_internal.write_cases is
-  'Evaluates some retrieved cases of a run and writes their outcomes, items and metrics.';
 
+-- Writes what an answer contract of a run came to.
 create or replace function ragdb_internal.insert_answer_results(run ragdb.eval_runs,
   case_no integer, declared ragdb.contract_nodes, result jsonb) returns void
 language plpgsql
@@ -93,9 +92,8 @@ begin
     values (run.corpus_id, run.run_id, insert_answer_results.case_no, 'faithfulness',
       (result ->> 'groundingCoverage')::float8);
 end $$;
-comment on function ragdb_internal.insert_answer_results is
-  'Writes what an answer contract of a run came to.';
 
+-- Retrieves for an answer contract, evaluates it, writes the outcome and returns it.
 create or replace function ragdb_internal.run_answer(run ragdb.eval_runs,
   setting ragdb_internal.eval_setting, case_no integer, declared ragdb.contract_nodes)
   returns jsonb
@@ -123,9 +121,9 @@ begin
   perform ragdb_internal.insert_answer_results(run, case_no, declared, v_result);
   return v_result;
 end $$;
-comment on function ragdb_internal.run_answer is
-  'Retrieves for an answer contract, evaluates it, writes the outcome and returns it.';
 
+-- Runs the answer contracts of the rag of a run, as its first cases, and returns their outcomes by
+-- query, and how many there are.
 create or replace function ragdb_internal.run_answers(run ragdb.eval_runs,
   setting ragdb_internal.eval_setting, out answers jsonb, out count integer)
 language plpgsql
@@ -147,9 +145,6 @@ begin
       ragdb_internal.run_answer(run, setting, count, v_declared));
   end loop;
 end $$;
-comment on function ragdb_internal.run_answers is
-  'Runs the answer contracts of the rag of a run, as its first cases, and returns their outcomes '
-  'by query, and how many there are.';
 
 -- Answers first: cases of the same query may assert something of them. Cases are written in batches
 -- of a hundred, because appending to an array copies it.

@@ -1,7 +1,8 @@
 -- A paired test whose every bit is fixed by its seed, and the interval of a mean.
 
--- Values are whole billionths: sums of whole numbers do not depend on their order. The table has,
--- for every eight differences and every byte, the sum with the signs that the bits of the byte say.
+-- Returns, for each eight differences and each byte, their sum with the signs of its bits. Values
+-- are whole billionths: sums of whole numbers do not depend on their order. The table has, for
+-- every eight differences and every byte, the sum with the signs that the bits of the byte say.
 create or replace function ragdb_internal.sign_table(differences bigint[]) returns bigint[]
 language sql immutable parallel safe
 return array(
@@ -13,9 +14,9 @@ return array(
   from pg_catalog.generate_series(0, (pg_catalog.cardinality(sign_table.differences) - 1) / 8) g
     cross join pg_catalog.generate_series(0, 255) b
   order by g, b);
-comment on function ragdb_internal.sign_table is
-  'Returns, for each eight differences and each byte, their sum with the signs of its bits.';
 
+-- Returns blocks of 64 random bytes for each replicate that a seed decides: sha512 of the seed's
+-- sha256 and the two numbers.
 create or replace function ragdb_internal.random_blocks(seed text, resamples integer,
   blocks integer)
 returns table (replicate integer, block integer, bytes bytea)
@@ -28,11 +29,9 @@ begin atomic
       offset 0) s
   offset 0;
 end;
-comment on function ragdb_internal.random_blocks is
-  'Returns blocks of 64 random bytes for each replicate that a seed decides: sha512 of the seed''s '
-  'sha256 and the two numbers.';
 
--- Exact for up to 16 pairs, where all signs are tried.
+-- Returns the two-sided p of a paired sign-flip randomisation test of differences, in billionths;
+-- the same everywhere for the same seed. Exact for up to 16 pairs, where all signs are tried.
 create or replace function ragdb_internal.sign_flip_p(differences bigint[], seed text,
   resamples integer) returns float8
 language sql immutable parallel safe
@@ -64,10 +63,9 @@ return (
     else (1 + pg_catalog.count(*) filter (where abs(f.total) >= f.observed))
       / (1 + pg_catalog.count(*))::float8 end
   from flips f);
-comment on function ragdb_internal.sign_flip_p is
-  'Returns the two-sided p of a paired sign-flip randomisation test of differences, in billionths; '
-  'the same everywhere for the same seed.';
 
+-- Returns the percentile bootstrap interval (95 %) of the mean of differences, given in billionths;
+-- of up to 65,536 differences.
 create or replace function ragdb_internal.bootstrap(differences bigint[], seed text,
   resamples integer, out low float8, out high float8)
 language sql immutable parallel safe
@@ -88,6 +86,3 @@ begin atomic
         least(32 * b.block + 31, pg_catalog.cardinality(bootstrap.differences) - 1)) i
     group by b.replicate) m;
 end;
-comment on function ragdb_internal.bootstrap is
-  'Returns the percentile bootstrap interval (95 %) of the mean of differences, given in '
-  'billionths; of up to 65,536 differences.';

@@ -1,6 +1,8 @@
 -- Two spaces of a corpus beside each other: what a change of the model would change, before it is
 -- made.
 
+-- Returns the questions of the evals of a corpus in the order of their contracts, with their
+-- labels.
 create or replace function ragdb_internal.corpus_cases(corpus ragdb.corpora)
 returns table (place bigint, query text, labels ragdb_internal.eval_label[])
 language sql stable parallel safe
@@ -19,10 +21,8 @@ begin atomic
     cross join lateral ragdb_internal.eval_cases(e, (corpus_cases.corpus).corpus_id, null) c
   where e.node = 'ragEval' and c.anchor is null;
 end;
-comment on function ragdb_internal.corpus_cases is
-  'Returns the questions of the evals of a corpus in the order of their contracts, with their '
-  'labels.';
 
+-- Returns a ranking of chunks as the labels of one case see it.
 create or replace function ragdb_internal.judged_items(corpus_id integer, chunk_nos integer[],
   labels ragdb_internal.eval_label[])
 returns ragdb_internal.eval_item[]
@@ -35,8 +35,6 @@ return array(
       join ragdb.chunks c on c.corpus_id = judged_items.corpus_id and c.chunk_no = n.chunk_no
       join ragdb.documents d on d.corpus_id = judged_items.corpus_id and d.doc_no = c.doc_no
     order by n.rank), judged_items.labels) i order by i.rank);
-comment on function ragdb_internal.judged_items is
-  'Returns a ranking of chunks as the labels of one case see it.';
 
 -- Questions are those that somebody wrote down; without any, what the corpus itself says stands in
 -- for them.
@@ -83,6 +81,8 @@ comment on function ragdb.space_questions is
   'been kept), else headings and titles. '
   'Raises RG400, RG401, RG404.';
 
+-- Returns the k best chunks of a corpus for a query by one of its spaces, semantic or hybrid, best
+-- first.
 create or replace function ragdb_internal.best_in_space(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query text, embedding real[], k integer,
   mode text)
@@ -105,10 +105,8 @@ begin
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);
 end $$;
-comment on function ragdb_internal.best_in_space is
-  'Returns the k best chunks of a corpus for a query by one of its spaces, semantic or hybrid, '
-  'best first.';
 
+-- Refuses arguments of a comparison of two spaces that are out of range. Raises RG400.
 create or replace function ragdb_internal.check_comparison(queries text[], k integer, mode text)
   returns void
 language plpgsql immutable parallel safe
@@ -124,33 +122,29 @@ begin
         hint = 'pass k from 1 to 100, mode semantic or hybrid, and at most 10000 queries';
   end if;
 end $$;
-comment on function ragdb_internal.check_comparison is
-  'Refuses arguments of a comparison of two spaces that are out of range. Raises RG400.';
 
+-- Refuses what is not so many embeddings of an embedder, one behind the other. Raises RG418.
 create or replace function ragdb_internal.check_query_embeddings(embeddings real[],
   embedder ragdb.embedders, count integer) returns void
 language sql immutable parallel safe
 return ragdb_internal.check_embeddings(check_query_embeddings.embeddings, (embedder).dims,
   (embedder).metric, array(
     select 'query ' || n from pg_catalog.generate_series(1, check_query_embeddings.count) n));
-comment on function ragdb_internal.check_query_embeddings is
-  'Refuses what is not so many embeddings of an embedder, one behind the other. Raises RG418.';
 
+-- Returns the n-th (from 1) of embeddings that come one behind the other.
 create or replace function ragdb_internal.nth_embedding(embeddings real[], dims integer, n integer)
   returns real[]
 language sql immutable parallel safe
 return embeddings[(nth_embedding.n - 1) * nth_embedding.dims + 1
   : nth_embedding.n * nth_embedding.dims];
-comment on function ragdb_internal.nth_embedding is
-  'Returns the n-th (from 1) of embeddings that come one behind the other.';
 
+-- Returns the share (0 to 1) of the longer of two lists that is in both; null for empty ones.
 create or replace function ragdb_internal.share_in_both(a integer[], b integer[]) returns float8
 language sql immutable parallel safe
 return (select pg_catalog.count(*) from pg_catalog.unnest(a) n where n = any (b))::float8
   / nullif(greatest(pg_catalog.cardinality(a), pg_catalog.cardinality(b)), 0);
-comment on function ragdb_internal.share_in_both is
-  'Returns the share (0 to 1) of the longer of two lists that is in both; null for empty ones.';
 
+-- Returns the nDCG of a ranking of chunks by the labels of one case; null without a label.
 create or replace function ragdb_internal.ndcg_of(corpus_id integer, chunk_nos integer[],
   labels ragdb_internal.eval_label[], k integer) returns float8
 language sql stable parallel safe
@@ -158,8 +152,6 @@ return ragdb_internal.rank_metric('ndcg', ndcg_of.k,
   ragdb_internal.judged_items(ndcg_of.corpus_id, chunk_nos, labels),
   array(select l.grade from pg_catalog.unnest(labels) l where not l.is_stale
     order by l.grade desc));
-comment on function ragdb_internal.ndcg_of is
-  'Returns the nDCG of a ranking of chunks by the labels of one case; null without a label.';
 
 create or replace function ragdb.compare_spaces(
   corpus text, embedder text, queries text[], current_embeddings real[], embeddings real[],

@@ -1,5 +1,6 @@
 -- The kinds of assertion that need a trace.
 
+-- Whether a trace has an admissibility token that verifies.
 create or replace function ragdb_internal.has_valid_token(trace ragdb.retrieval_traces)
   returns boolean
 language sql stable
@@ -8,9 +9,8 @@ return (trace).admissibility_token is not null and (
   from ragdb.verify_token((trace).corpus, (trace).admissibility_token, (trace).slice_id,
     (trace).anchor_chunk_id, (trace).policy_id, (trace).policy_params_hash,
     (trace).graph_snapshot_hash, (trace).schema_version) v);
-comment on function ragdb_internal.has_valid_token is
-  'Whether a trace has an admissibility token that verifies.';
 
+-- Whether there are chunks, and all are in that stored slice of the corpus of a trace.
 create or replace function ragdb_internal.are_in_slice(trace ragdb.retrieval_traces, slice_id text,
   chunk_ids text[]) returns boolean
 language sql stable parallel safe
@@ -18,9 +18,8 @@ return are_in_slice.chunk_ids <> '{}' and exists (
   select from ragdb.slices s
   where s.corpus_id = (trace).corpus_id and s.slice_id = are_in_slice.slice_id
     and are_in_slice.chunk_ids <@ s.chunk_ids);
-comment on function ragdb_internal.are_in_slice is
-  'Whether there are chunks, and all are in that stored slice of the corpus of a trace.';
 
+-- Tests an assertion that needs a trace.
 create or replace function ragdb_internal.assert_trace(kind text, value text, query text,
   trace_id uuid, chunk_ids text[]) returns ragdb_internal.assertion_outcome
 language plpgsql stable parallel restricted
@@ -61,5 +60,3 @@ begin
   end case;
   return row(coalesce(v_holds, false), to_jsonb(v_actual));
 end $$;
-comment on function ragdb_internal.assert_trace is
-  'Tests an assertion that needs a trace.';

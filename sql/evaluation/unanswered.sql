@@ -1,6 +1,8 @@
 -- The questions that had no answer, and the cases that ask them.
 
--- Of the latest of each kind only the bad ones are looked up: a lookup checks who may see it.
+-- Returns the gates among the latest 1000 that found too little evidence, and the answers among the
+-- latest 1000 that abstain or cite wrongly. Of the latest of each kind only the bad ones are looked
+-- up: a lookup checks who may see it. Raises RG404.
 create or replace function ragdb_internal.unanswered_evidence(corpus text, since timestamptz)
 returns table (corpus_id integer, trace_id uuid, why text, asked_at timestamptz)
 language sql stable
@@ -27,10 +29,9 @@ begin atomic
     case when a.is_insufficient then 'no answer' else 'wrong citation' end, a.created_at
   from answers a where a.is_insufficient or not a.is_verified;
 end;
-comment on function ragdb_internal.unanswered_evidence is
-  'Returns the gates among the latest 1000 that found too little evidence, and the answers among '
-  'the latest 1000 that abstain or cite wrongly. Raises RG404.';
 
+-- Returns each time that a question had no hit, not enough evidence, no answer or a wrong one.
+-- Raises RG404.
 create or replace function ragdb_internal.unanswered_events(corpus text, since timestamptz)
 returns table (corpus text, query text, why text, asked_at timestamptz, trace_id uuid)
 language sql stable
@@ -47,10 +48,9 @@ begin atomic
     where exists (select from pg_catalog.unnest(ragdb_internal.traced_askers()) a
       where a is null or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a));
 end;
-comment on function ragdb_internal.unanswered_events is
-  'Returns each time that a question had no hit, not enough evidence, no answer or a wrong one. '
-  'Raises RG404.';
 
+-- Returns the cases of evals that the caller may read and that ask one of some questions, named
+-- rag/eval: case.
 create or replace function ragdb_internal.cases_of(queries text[])
 returns table (corpus text, query text, name text)
 language sql stable parallel safe
@@ -61,9 +61,6 @@ begin atomic
       and s.rag = e.rag and s.eval = e.eval
   where s.query = any (queries);
 end;
-comment on function ragdb_internal.cases_of is
-  'Returns the cases of evals that the caller may read and that ask one of some questions, named '
-  'rag/eval: case.';
 
 create type ragdb.unanswered_question as (
   corpus text, query text, reasons text[], times integer, last_at timestamptz, trace_id uuid,

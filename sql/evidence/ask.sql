@@ -1,6 +1,7 @@
 -- A question answered from a corpus without a model: plan, retrieve, pack, weigh, answer, verify,
 -- record. A program that has a model takes the same steps and puts the model in its place.
 
+-- Returns a planned run with what was found for it and an answer in the words of that.
 create or replace function ragdb_internal.answered_run(
   run jsonb, lookup ragdb_internal.lookup, evidence jsonb, sentences integer)
 returns jsonb
@@ -29,8 +30,6 @@ begin
   return ragdb.ask_verify(run, v_output,
     elapsed_ms => ragdb_internal.ms_since(v_began)::float8);
 end $$;
-comment on function ragdb_internal.answered_run is
-  'Returns a planned run with what was found for it and an answer in the words of that.';
 
 create type ragdb.asked_answer as (
   answer text, sources text[], status text, reason text, citations jsonb, problems text[],
@@ -39,6 +38,8 @@ comment on type ragdb.asked_answer is
   'The answer to a question: its text and sources, what came of it (answered, insufficient, '
   'unverified, failed) and why, its citations, and what is on record of it.';
 
+-- Returns the sources that the output of a run cites, with their pages, in the order of the
+-- citations.
 create or replace function ragdb_internal.asked_sources(run jsonb) returns text[]
 language sql immutable parallel safe
 return array(
@@ -53,10 +54,8 @@ return array(
         on k.chunk ->> 'chunk_id' = c.citation ->> 'chunk_id'
     group by k.chunk ->> 'chunk_id', 1) s
   order by s.first);
-comment on function ragdb_internal.asked_sources is
-  'Returns the sources that the output of a run cites, with their pages, in the order of the '
-  'citations.';
 
+-- Returns the row that a run comes to.
 create or replace function ragdb_internal.asked_answer(run jsonb) returns ragdb.asked_answer
 language sql immutable parallel safe
 return row(
@@ -66,8 +65,6 @@ return row(
     with ordinality p (problem, n) order by p.n),
   (run #>> '{summary,trace_ids,0}')::uuid, (run #>> '{summary,answer_id}')::uuid,
   run #>> '{pack,hash}', run -> 'gate', run -> 'summary')::ragdb.asked_answer;
-comment on function ragdb_internal.asked_answer is
-  'Returns the row that a run comes to.';
 
 -- Definer: it writes tables that are granted to nobody. A failure of the mode required is a row and
 -- not an error: an error would take the traces and the verdict of the gate with it.

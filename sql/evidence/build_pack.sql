@@ -1,22 +1,22 @@
 -- Evidence packs: chunks as one text for a model, the same bytes for the same chunks, that no
 -- document can forge.
 
+-- Returns the line that begins the block of a chunk in a pack, and the blank line before it.
 create or replace function ragdb_internal.evidence_head(n integer, item jsonb) returns text
 language sql stable parallel safe
 return E'\n\n### ' || evidence_head.n
   || ' source_id=' || ragdb_internal.evidence_field(item ->> 'source_id')
   || ' chunk_id=' || ragdb_internal.evidence_field(item ->> 'chunk_id');
-comment on function ragdb_internal.evidence_head is
-  'Returns the line that begins the block of a chunk in a pack, and the blank line before it.';
 
+-- Returns what a pack says of a chunk that it has no room for.
 create or replace function ragdb_internal.omitted_item(item jsonb) returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_build_object('source_id', item -> 'source_id',
   'chunk_id', item -> 'chunk_id', 'reason', 'budget');
-comment on function ragdb_internal.omitted_item is
-  'Returns what a pack says of a chunk that it has no room for.';
 
--- Text as evidence may be longer or shorter than the text, so the cut is moved until it fits.
+-- Returns how many characters of a text fit into so much room with the mark of a cut, and these as
+-- evidence; said is null or empty where none fit. Text as evidence may be longer or shorter than
+-- the text, so the cut is moved until it fits.
 create or replace function ragdb_internal.cut_evidence(text text, room integer,
   out cut integer, out said text)
 language plpgsql immutable parallel safe
@@ -33,12 +33,10 @@ begin
     said := null;
   end loop;
 end $$;
-comment on function ragdb_internal.cut_evidence is
-  'Returns how many characters of a text fit into so much room with the mark of a cut, and these '
-  'as evidence; said is null or empty where none fit.';
 
--- Items come best first. The one that no longer fits whole is cut, and nothing after it is taken: a
--- smaller chunk never stands in for a better one.
+-- Returns the text of a pack of chunks, best first, in at most so many characters (null: no limit),
+-- the chunks in it, and those left out. Items come best first. The one that no longer fits whole is
+-- cut, and nothing after it is taken: a smaller chunk never stands in for a better one.
 create or replace function ragdb_internal.pack_items(corpus text, items jsonb,
   max_characters integer, out canonical_text text, out chunks jsonb[], out omitted jsonb[])
 language plpgsql immutable parallel safe
@@ -83,10 +81,9 @@ begin
   end loop;
   canonical_text := array_to_string(v_parts, '');
 end $$;
-comment on function ragdb_internal.pack_items is
-  'Returns the text of a pack of chunks, best first, in at most so many characters (null: no '
-  'limit), the chunks in it, and those left out.';
 
+-- Returns the pack of chunks (source_id, chunk_id, text and more), best first, in at most so many
+-- characters; null sets no limit.
 create or replace function ragdb_internal.pack_evidence(corpus text, items jsonb,
   max_characters integer) returns jsonb
 language sql immutable parallel safe
@@ -102,10 +99,8 @@ return (
     select i.*, pg_catalog.encode(
       pg_catalog.sha256(pg_catalog.convert_to(i.canonical_text, 'UTF8')), 'hex') as sha256
     from ragdb_internal.pack_items(corpus, items, max_characters) i) p);
-comment on function ragdb_internal.pack_evidence is
-  'Returns the pack of chunks (source_id, chunk_id, text and more), best first, in at most so many '
-  'characters; null sets no limit.';
 
+-- Refuses a max_context whose characters are too few for the first line of a pack. Raises RG400.
 create or replace function ragdb_internal.check_pack_room(
   corpus text, max_characters integer, max_context integer)
 returns void
@@ -120,9 +115,9 @@ begin
         hint = 'pass some hundreds at least';
   end if;
 end $$;
-comment on function ragdb_internal.check_pack_room is
-  'Refuses a max_context whose characters are too few for the first line of a pack. Raises RG400.';
 
+-- Refuses arguments of ragdb.build_evidence_pack that are out of range or do not go together.
+-- Raises RG400.
 create or replace function ragdb_internal.check_pack_request(trace_id uuid, chunk_ids text[],
   max_context integer, unit text) returns void
 language plpgsql immutable parallel safe
@@ -152,10 +147,8 @@ begin
     perform ragdb_internal.refuse_chunk_ids();
   end if;
 end $$;
-comment on function ragdb_internal.check_pack_request is
-  'Refuses arguments of ragdb.build_evidence_pack that are out of range or do not go together. '
-  'Raises RG400.';
 
+-- Returns the corpus that a trace searched; corpus is its name or null. Raises RG400.
 create or replace function ragdb_internal.corpus_of_trace(trace ragdb.retrieval_traces, corpus text)
   returns ragdb.corpora
 language plpgsql stable parallel safe
@@ -173,9 +166,9 @@ begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = trace.corpus_id;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.corpus_of_trace is
-  'Returns the corpus that a trace searched; corpus is its name or null. Raises RG400.';
 
+-- Returns what a pack says beside its text: what it was made of, its limit and size (in the unit,
+-- token or char), and what is left out, what was lost since the trace at the end.
 create or replace function ragdb_internal.pack_facts(pack jsonb, trace ragdb.retrieval_traces,
   corpus ragdb.corpora, max_context integer, unit text, lost jsonb) returns jsonb
 language sql stable parallel safe
@@ -185,9 +178,6 @@ return pg_catalog.jsonb_build_object(
   'size', case pack_facts.unit when 'char' then pg_catalog.length(pack ->> 'canonical_text')
     else pg_catalog.ceil(pg_catalog.length(pack ->> 'canonical_text') / 4::float8) end,
   'omitted', (pack -> 'omitted') || pack_facts.lost);
-comment on function ragdb_internal.pack_facts is
-  'Returns what a pack says beside its text: what it was made of, its limit and size (in the unit, '
-  'token or char), and what is left out, what was lost since the trace at the end.';
 
 -- Definer: the tables of a corpus are granted to nobody; the caller's right is checked here, once.
 create or replace function ragdb.build_evidence_pack(

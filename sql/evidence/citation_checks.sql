@@ -1,27 +1,25 @@
 -- What is checked of one citation, each check by itself: the chunk, what the trace saw of it, the
 -- quote or the span, and the part of the answer that it stands for.
 
+-- How citations are checked: whether only an admissible slice may be cited, the letters of a quote,
+-- and what places are counted in.
 create type ragdb_internal.citation_rules as (
   require_admissible boolean, min_quote integer, offsets text);
-comment on type ragdb_internal.citation_rules is
-  'How citations are checked: whether only an admissible slice may be cited, the letters of a '
-  'quote, and what places are counted in.';
 
+-- A citation, the chunk of the evidence that it names (all null: none), and the texts of all chunks
+-- that are cited for the same span of the answer.
 create type ragdb_internal.cited_chunk as (
   n integer, is_marker boolean, source_id text, chunk_id text, quote text, start_claim jsonb,
   end_claim jsonb, answer_start jsonb, answer_end jsonb, found_source text, text text, chunk jsonb,
   span_texts text[]);
-comment on type ragdb_internal.cited_chunk is
-  'A citation, the chunk of the evidence that it names (all null: none), and the texts of all '
-  'chunks that are cited for the same span of the answer.';
 
+-- What a citation came to: a problem, or no code, where its quote stands, and the range of the
+-- answer that it stands for.
 create type ragdb_internal.citation_check as (
   citation integer, code text, is_advisory boolean, message text, source_id text, chunk_id text,
   method text, start_offset integer, end_offset integer, similarity float8, said int4range);
-comment on type ragdb_internal.citation_check is
-  'What a citation came to: a problem, or no code, where its quote stands, and the range of the '
-  'answer that it stands for.';
 
+-- Returns what an output cites, in its order, each with the chunk of the evidence that it names.
 -- Read once: an answer may have hundreds of citations, and a pack hundreds of chunks.
 create or replace function ragdb_internal.cited_chunks(output jsonb, evidence jsonb)
   returns setof ragdb_internal.cited_chunk
@@ -53,9 +51,8 @@ begin atomic
     left join of_span a on (a.answer_start, a.answer_end) = (c.answer_start, c.answer_end)
   order by c.n, c.chunk_id;
 end;
-comment on function ragdb_internal.cited_chunks is
-  'Returns what an output cites, in its order, each with the chunk of the evidence that it names.';
 
+-- Returns the problem of a citation that names nothing in the evidence.
 create or replace function ragdb_internal.unknown_chunk(cited ragdb_internal.cited_chunk)
   returns ragdb_internal.citation_check
 language sql immutable parallel safe
@@ -67,9 +64,8 @@ return row((cited).n,
       || coalesce(' of source ' || ragdb_internal.quote((cited).source_id), '') end,
   (cited).source_id, (cited).chunk_id, null, null, null, null, null
 )::ragdb_internal.citation_check;
-comment on function ragdb_internal.unknown_chunk is
-  'Returns the problem of a citation that names nothing in the evidence.';
 
+-- Returns what is wrong with a citation by what its trace saw (null: it has none).
 create or replace function ragdb_internal.trace_problems(seen ragdb_internal.seen_chunk,
   must_be_admissible boolean)
 returns table (code text, message text)
@@ -87,9 +83,8 @@ begin atomic
   ) as p (code, message, is_so)
   where p.is_so;
 end;
-comment on function ragdb_internal.trace_problems is
-  'Returns what is wrong with a citation by what its trace saw (null: it has none).';
 
+-- Returns a check with the place of the quote in its chunk, or with what is wrong with it.
 create or replace function ragdb_internal.check_quote(checked ragdb_internal.citation_check,
   cited ragdb_internal.cited_chunk, evidence jsonb, rules ragdb_internal.citation_rules)
   returns ragdb_internal.citation_check
@@ -129,9 +124,9 @@ begin
   end if;
   return checked;
 end $$;
-comment on function ragdb_internal.check_quote is
-  'Returns a check with the place of the quote in its chunk, or with what is wrong with it.';
 
+-- Returns a check with the range of the chunk that a citation without a quote names, or with what
+-- is wrong with it.
 create or replace function ragdb_internal.check_span(checked ragdb_internal.citation_check,
   cited ragdb_internal.cited_chunk, rules ragdb_internal.citation_rules)
   returns ragdb_internal.citation_check
@@ -152,12 +147,10 @@ begin
   end if;
   return checked;
 end $$;
-comment on function ragdb_internal.check_span is
-  'Returns a check with the range of the chunk that a citation without a quote names, or with what '
-  'is wrong with it.';
 
--- Markers and blocks are counted here, in code points; what the answer says of itself is in its own
--- units.
+-- Returns a check with the range of the answer that a citation stands for, or with what is wrong
+-- with that: it is not a range, or has a number or an identifier that no cited chunk has. Markers
+-- and blocks are counted here, in code points; what the answer says of itself is in its own units.
 create or replace function ragdb_internal.check_answer_span(checked ragdb_internal.citation_check,
   cited ragdb_internal.cited_chunk, output jsonb, rules ragdb_internal.citation_rules)
   returns ragdb_internal.citation_check
@@ -192,6 +185,3 @@ begin
   end if;
   return checked;
 end $$;
-comment on function ragdb_internal.check_answer_span is
-  'Returns a check with the range of the answer that a citation stands for, or with what is wrong '
-  'with that: it is not a range, or has a number or an identifier that no cited chunk has.';

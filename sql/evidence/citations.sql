@@ -2,6 +2,8 @@
 -- numbers do. All of it proves reference, place and the words; none of it proves that an answer
 -- follows from them.
 
+-- Returns the problems of a citation whose chunk is in the evidence; where it has none but advisory
+-- ones, a last row without a code.
 create or replace function ragdb_internal.check_citation(cited ragdb_internal.cited_chunk,
   seen ragdb_internal.seen_chunk, must_be_admissible boolean, output jsonb, evidence jsonb,
   rules ragdb_internal.citation_rules)
@@ -47,12 +49,11 @@ begin
     return next v_check;
   end if;
 end $$;
-comment on function ragdb_internal.check_citation is
-  'Returns the problems of a citation whose chunk is in the evidence; where it has none but '
-  'advisory ones, a last row without a code.';
 
--- A pack of several retrievals has the trace at each chunk: each is opened, and its hash verified,
--- once for the citations that follow each other.
+-- Checks every citation of an output, by the trace that is given (trace_id), that its chunk names,
+-- or that the evidence names, which is the open one. A pack of several retrievals has the trace at
+-- each chunk: each is opened, and its hash verified, once for the citations that follow each other.
+-- Raises RG407, RG460.
 create or replace function ragdb_internal.check_cited(output jsonb, evidence jsonb, trace_id uuid,
   trace ragdb.retrieval_traces, rules ragdb_internal.citation_rules)
 returns setof ragdb_internal.citation_check
@@ -90,11 +91,9 @@ begin
       rules.require_admissible or v_trace.retrieval_mode = 'slice', output, evidence, rules) c;
   end loop;
 end $$;
-comment on function ragdb_internal.check_cited is
-  'Checks every citation of an output, by the trace that is given (trace_id), that its chunk '
-  'names, or that the evidence names, which is the open one. Raises RG407, RG460.';
 
--- Markers are not part of what is said.
+-- Returns what to say of an answer of which less than min_coverage (0 to 1) is in the ranges that
+-- are cited; null for another. Markers are not part of what is said.
 create or replace function ragdb_internal.coverage_problem(answer text, said int4multirange,
   min_coverage float8) returns text
 language plpgsql immutable parallel safe
@@ -117,10 +116,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.coverage_problem is
-  'Returns what to say of an answer of which less than min_coverage (0 to 1) is in the ranges that '
-  'are cited; null for another.';
 
+-- Refuses rules of checking citations that are null or out of range. Raises RG400.
 create or replace function ragdb_internal.check_citation_rules(rules ragdb_internal.citation_rules,
   require_citations boolean, min_coverage float8) returns void
 language plpgsql immutable parallel safe
@@ -141,9 +138,9 @@ begin
         hint = 'leave an argument out for its default';
   end if;
 end $$;
-comment on function ragdb_internal.check_citation_rules is
-  'Refuses rules of checking citations that are null or out of range. Raises RG400.';
 
+-- Returns what is wrong with the citations of an output as a whole: none, too little of the answer
+-- in the ranges that they stand for, and more than three chunks for one span.
 create or replace function ragdb_internal.answer_problems(output jsonb, evidence jsonb,
   said int4multirange, require_citations boolean, min_coverage float8)
 returns table (code text, is_advisory boolean, message text)
@@ -167,9 +164,6 @@ begin
     group by c.answer_start, c.answer_end having count(distinct c.chunk_id) > 3
     order by c.answer_start, c.answer_end;
 end $$;
-comment on function ragdb_internal.answer_problems is
-  'Returns what is wrong with the citations of an output as a whole: none, too little of the '
-  'answer in the ranges that they stand for, and more than three chunks for one span.';
 
 -- Definer: what a trace saw is granted to nobody; the caller's right to the trace is checked here.
 create or replace function ragdb.check_citations(

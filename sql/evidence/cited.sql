@@ -1,6 +1,8 @@
 -- What an output cites: its citations in our form, Anthropic's or Cohere's, and the [n] markers of
 -- its answer, as one list. Models are asked for one form and answer in another, so all are read.
 
+-- Returns a place in a text, counted in codepoint, utf16 or byte, in code points; null when it is
+-- outside or inside a character.
 create or replace function ragdb_internal.code_points(text text, place integer, unit text)
   returns integer
 language plpgsql immutable parallel safe
@@ -28,10 +30,8 @@ begin
   end if;
   return case when place <= length(text) then place end;
 end $$;
-comment on function ragdb_internal.code_points is
-  'Returns a place in a text, counted in codepoint, utf16 or byte, in code points; null when it is '
-  'outside or inside a character.';
 
+-- Returns a place in a text, counted in code points, in codepoint, utf16 or byte.
 create or replace function ragdb_internal.units(text text, place integer, unit text) returns integer
 language sql immutable parallel safe
 return case unit
@@ -39,9 +39,8 @@ return case unit
   when 'utf16' then place + pg_catalog.length(
     pg_catalog.regexp_replace(pg_catalog.left(text, place), '[^\U00010000-\U0010ffff]+', '', 'g'))
   else place end;
-comment on function ragdb_internal.units is
-  'Returns a place in a text, counted in code points, in codepoint, utf16 or byte.';
 
+-- Returns the text of an answer: answer, or the text blocks of Anthropic's or Cohere's content.
 create or replace function ragdb_internal.answer_text(output jsonb) returns text
 language sql immutable parallel safe
 return coalesce(
@@ -54,25 +53,23 @@ return coalesce(
     from (values (coalesce(nullif(output -> 'content', 'null'), output #> '{message,content}')))
       c (content)),
   output ->> 'text');
-comment on function ragdb_internal.answer_text is
-  'Returns the text of an answer: answer, or the text blocks of Anthropic''s or Cohere''s content.';
 
+-- Returns a whole number of JSON; null for anything else.
 create or replace function ragdb_internal.as_integer(value jsonb) returns integer
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(as_integer.value) = 'number'
   then case when (as_integer.value #>> '{}')::numeric % 1 = 0
     and pg_catalog.abs((as_integer.value #>> '{}')::numeric) < 2147483648
     then (as_integer.value #>> '{}')::numeric::integer end end;
-comment on function ragdb_internal.as_integer is
-  'Returns a whole number of JSON; null for anything else.';
 
+-- Returns a JSON array as it is, and an empty one for anything else.
 create or replace function ragdb_internal.list_or_none(value jsonb) returns jsonb
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(list_or_none.value) = 'array' then list_or_none.value
   else '[]' end;
-comment on function ragdb_internal.list_or_none is
-  'Returns a JSON array as it is, and an empty one for anything else.';
 
+-- Returns the list of citations of an output, numbered from 0; is_span for those of Cohere, which
+-- give a span of the answer its documents.
 create or replace function ragdb_internal.own_references(output jsonb)
 returns table (n integer, citation jsonb, is_span boolean)
 language sql immutable parallel safe
@@ -83,10 +80,8 @@ begin atomic
       coalesce(nullif(output -> 'citations', 'null'), output #> '{message,citations}')))
     with ordinality c (citation, n);
 end;
-comment on function ragdb_internal.own_references is
-  'Returns the list of citations of an output, numbered from 0; is_span for those of Cohere, which '
-  'give a span of the answer its documents.';
 
+-- Returns the citations of Anthropic's content, each with the range of its block in the answer.
 create or replace function ragdb_internal.block_references(output jsonb)
 returns table (block bigint, place bigint, citation jsonb, start_offset bigint, end_offset bigint)
 language sql immutable parallel safe
@@ -100,9 +95,9 @@ begin atomic
     cross join lateral pg_catalog.jsonb_array_elements(
       ragdb_internal.list_or_none(b.block -> 'citations')) with ordinality c (citation, n);
 end;
-comment on function ragdb_internal.block_references is
-  'Returns the citations of Anthropic''s content, each with the range of its block in the answer.';
 
+-- Returns the citations of an output with what they name as they name it: ours, Cohere's (one row
+-- for each document) and Anthropic's, numbered from 0.
 create or replace function ragdb_internal.cited_references(output jsonb)
 returns table (n integer, source_id text, id text, quote text, start_claim jsonb, end_claim jsonb,
   answer_start jsonb, answer_end jsonb)
@@ -135,12 +130,10 @@ begin atomic
     pg_catalog.to_jsonb(b.start_offset), pg_catalog.to_jsonb(b.end_offset)
   from ragdb_internal.block_references(output) b;
 end;
-comment on function ragdb_internal.cited_references is
-  'Returns the citations of an output with what they name as they name it: ours, Cohere''s (one '
-  'row for each document) and Anthropic''s, numbered from 0.';
 
--- Anthropic and Cohere name documents by their place among those sent, which are the chunks of the
--- pack in its order.
+-- Returns what an output cites, numbered from 0: its citations as ours, Cohere's or Anthropic's,
+-- then the [n] markers of its answer. Anthropic and Cohere name documents by their place among
+-- those sent, which are the chunks of the pack in its order.
 create or replace function ragdb_internal.cited(output jsonb, evidence jsonb)
 returns table (n integer, is_marker boolean, source_id text, chunk_id text, quote text,
   start_claim jsonb, end_claim jsonb, answer_start jsonb, answer_end jsonb)
@@ -175,6 +168,3 @@ begin atomic
   -- what looks like a marker inside a sentence that is quoted is the source's
   where not coalesce(m.marker_offset <@ (select q.spans from quoted q), false);
 end;
-comment on function ragdb_internal.cited is
-  'Returns what an output cites, numbered from 0: its citations as ours, Cohere''s or '
-  'Anthropic''s, then the [n] markers of its answer.';

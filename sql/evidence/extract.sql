@@ -1,27 +1,25 @@
 -- An answer in the evidence's own words: the sentences that have most of what is asked.
 
+-- A sentence of a chunk of evidence, numbered from 1, with the score of the chunk (1 where the
+-- evidence gives none), its range in the chunk, its terms and those of its heading alone.
 create type ragdb_internal.evidence_sentence as (
   n integer, source_id text, chunk_id text, page jsonb, score float8, start_offset integer,
   end_offset integer, sentence text, lexemes text[], headed text[]);
-comment on type ragdb_internal.evidence_sentence is
-  'A sentence of a chunk of evidence, numbered from 1, with the score of the chunk (1 where the '
-  'evidence gives none), its range in the chunk, its terms and those of its heading alone.';
 
+-- A term of a question and what it weighs: more, the fewer sentences have it.
 create type ragdb_internal.asked_term as (lexeme text, weight float8);
-comment on type ragdb_internal.asked_term is
-  'A term of a question and what it weighs: more, the fewer sentences have it.';
 
+-- Returns the score of a chunk of evidence, 0 to 1; 1 where it has none, as in the input of a task.
 create or replace function ragdb_internal.evidence_score(chunk jsonb) returns float8
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(chunk -> 'score') = 'number'
     and (chunk ->> 'score')::numeric between 0 and 1
   then ragdb_internal.double((chunk ->> 'score')::numeric) else 1 end;
-comment on function ragdb_internal.evidence_score is
-  'Returns the score of a chunk of evidence, 0 to 1; 1 where it has none, as in the input of a '
-  'task.';
 
--- A reply is found by the words of the question that it answers, as what follows one in a text. The
--- text is made once (offset 0), not for each sentence.
+-- Returns the sentences of a chunk of evidence as ragdb_internal.telling_sentences does, with what
+-- the chunk scores, or the question that it answers. A reply is found by the words of the question
+-- that it answers, as what follows one in a text. The text is made once (offset 0), not for each
+-- sentence.
 create or replace function ragdb_internal.chunk_sentences(chunk jsonb)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text, score float8)
@@ -37,11 +35,9 @@ begin atomic
     cross join lateral ragdb_internal.telling_sentences(a.text) s
   where s.start_offset >= a.shift;
 end;
-comment on function ragdb_internal.chunk_sentences is
-  'Returns the sentences of a chunk of evidence as ragdb_internal.telling_sentences does, with '
-  'what the chunk scores, or the question that it answers.';
 
--- No sentence takes the text of its chunk along into the sort.
+-- Returns the sentences of evidence, in its order, that are long enough to be quoted and do not
+-- quote the question. No sentence takes the text of its chunk along into the sort.
 create or replace function ragdb_internal.evidence_sentences(
   evidence jsonb, config text, question text)
   returns ragdb_internal.evidence_sentence[]
@@ -66,10 +62,8 @@ begin
       cross join lateral (
         select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes offset 0) w);
 end $$;
-comment on function ragdb_internal.evidence_sentences is
-  'Returns the sentences of evidence, in its order, that are long enough to be quoted and do not '
-  'quote the question.';
 
+-- Returns the terms of a question with what each weighs among these sentences.
 create or replace function ragdb_internal.asked_terms(lexemes text[],
   sentences ragdb_internal.evidence_sentence[]) returns ragdb_internal.asked_term[]
 language plpgsql immutable parallel safe
@@ -84,18 +78,16 @@ begin
         select count(*)::integer as df from unnest(sentences) s
         where a.lexeme = any (s.lexemes || s.headed)) d);
 end $$;
-comment on function ragdb_internal.asked_terms is
-  'Returns the terms of a question with what each weighs among these sentences.';
 
+-- Returns what those of some terms weigh that are among these lexemes.
 create or replace function ragdb_internal.weight_of(terms ragdb_internal.asked_term[],
   lexemes text[]) returns float8
 language sql immutable parallel safe
 return (
   select coalesce(pg_catalog.sum(t.weight order by t.lexeme collate "C"), 0)
   from pg_catalog.unnest(terms) t where t.lexeme = any (lexemes));
-comment on function ragdb_internal.weight_of is
-  'Returns what those of some terms weigh that are among these lexemes.';
 
+-- Returns the citation of a sentence that stands in an answer from there on.
 create or replace function ragdb_internal.sentence_citation(
   sentence ragdb_internal.evidence_sentence, answer_start integer) returns jsonb
 language sql stable parallel safe
@@ -106,13 +98,13 @@ return pg_catalog.jsonb_build_object(
     'answer_end', sentence_citation.answer_start + pg_catalog.length((sentence).sentence))
   || case when (sentence).page is null then '{}'
     else pg_catalog.jsonb_build_object('page', (sentence).page) end;
-comment on function ragdb_internal.sentence_citation is
-  'Returns the citation of a sentence that stands in an answer from there on.';
 
--- A sentence counts for the terms that no better one has brought yet, so sentences are picked one
--- by one. It counts half for those of its heading alone, which may be followed by empty words, and
--- as much as its chunk scores: what a search found first answers more often
--- (python -m bench.evidence.run).
+-- Returns at most so many sentences, each the one that has most of the terms that are left, by
+-- weight and by the score of its chunk, and the share of the terms (0 to 1, by weight) that they
+-- have together; null for none. A sentence counts for the terms that no better one has brought yet,
+-- so sentences are picked one by one. It counts half for those of its heading alone, which may be
+-- followed by empty words, and as much as its chunk scores: what a search found first answers more
+-- often (python -m bench.evidence.run).
 create or replace function ragdb_internal.picked_sentences(
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
   max_sentences integer, out picked ragdb_internal.evidence_sentence[], out support float8)
@@ -146,10 +138,6 @@ begin
     v_left := array(select t from unnest(terms) t where t.lexeme <> all (v_brought));
   end loop;
 end $$;
-comment on function ragdb_internal.picked_sentences is
-  'Returns at most so many sentences, each the one that has most of the terms that are left, by '
-  'weight and by the score of its chunk, and the share of the terms (0 to 1, by weight) that they '
-  'have together; null for none.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(

@@ -1,5 +1,6 @@
 -- What people say of what was found and answered, and how evals learn from it.
 
+-- Refuses a verdict that is not good or bad, and a comment that is too long. Raises RG400, RG413.
 create or replace function ragdb_internal.check_feedback(verdict text, comment text, client text)
 returns void
 language plpgsql immutable parallel safe
@@ -18,9 +19,8 @@ begin
         hint = 'give at most 4000 characters';
   end if;
 end $$;
-comment on function ragdb_internal.check_feedback is
-  'Refuses a verdict that is not good or bad, and a comment that is too long. Raises RG400, RG413.';
 
+-- Returns the trace of the evidence of an answer; null where there is none.
 create or replace function ragdb_internal.answered_trace(answer_id uuid) returns uuid
 language sql stable parallel safe
 return (
@@ -28,8 +28,6 @@ return (
     join ragdb.evidence_answers a on a.corpus_id = c.corpus_id
   where a.id = answered_trace.answer_id
     and a.created_at = ragdb_internal.uuid_time(answered_trace.answer_id));
-comment on function ragdb_internal.answered_trace is
-  'Returns the trace of the evidence of an answer; null where there is none.';
 
 -- Definer: it writes a table that is granted to nobody. Who may open the trace may judge it.
 create or replace function ragdb.record_feedback(
@@ -112,8 +110,9 @@ comment on function ragdb.list_feedback is
   'corpus or of all, given at or after since; for an auditor that of every role. count is 1 to '
   '10000. Raises RG400, RG404.';
 
--- The last word of each role on each thing, about a chunk that still has the text that was judged.
--- A good answer makes the chunks of its sound citations good; a bad one may have had good chunks.
+-- Returns the spans that feedback judged, by question: the good verdicts less the bad ones. The
+-- last word of each role on each thing, about a chunk that still has the text that was judged. A
+-- good answer makes the chunks of its sound citations good; a bad one may have had good chunks.
 create or replace function ragdb_internal.feedback_votes(corpus_id integer, since timestamptz)
 returns table (query_text text, source text, start_offset integer, end_offset integer, vote integer)
 language sql stable parallel safe
@@ -148,8 +147,6 @@ begin atomic
     where v.query_text ~ '\S'
     group by v.query_text, k.source, k.start_offset, k.end_offset;
 end;
-comment on function ragdb_internal.feedback_votes is
-  'Returns the spans that feedback judged, by question: the good verdicts less the bad ones.';
 
 create or replace function ragdb.feedback_cases(corpus text, since timestamptz default null)
 returns jsonb

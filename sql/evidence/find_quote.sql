@@ -1,10 +1,10 @@
 -- Where a text says what a quote says: exactly, then as a reader compares, then as scanners
 -- misread. Each way is tried only where the ones before it found nothing.
 
+-- A run of letters, from 1, that may be a quote, and the share of the quote's letters in it.
 create type ragdb_internal.letter_run as (first integer, last integer, similarity float8);
-comment on type ragdb_internal.letter_run is
-  'A run of letters, from 1, that may be a quote, and the share of the quote''s letters in it.';
 
+-- Returns the words of letters in their order, without punctuation.
 create or replace function ragdb_internal.words_of(letters text) returns text[]
 language sql immutable parallel safe
 return array(
@@ -12,9 +12,8 @@ return array(
   from pg_catalog.regexp_matches(words_of.letters,
     '[^' || ragdb_internal.punctuation() || ']+', 'g') with ordinality m (word, n)
   order by m.n);
-comment on function ragdb_internal.words_of is
-  'Returns the words of letters in their order, without punctuation.';
 
+-- Returns letters without punctuation, and for each its place among all, from 1.
 create or replace function ragdb_internal.bones(letters text, out bones text, out places integer[])
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -25,10 +24,10 @@ begin
     from regexp_split_to_table(letters, '') with ordinality b (bone, n)
     where b.bone !~ ('[' || ragdb_internal.punctuation() || ']');
 end $$;
-comment on function ragdb_internal.bones is
-  'Returns letters without punctuation, and for each its place among all, from 1.';
 
--- A run starts where enough of the quote's words already agree.
+-- Returns the run of as many words of letters that may be misreadings of these words and has at
+-- least 0.85 of their letters right; null for none. A run starts where enough of the quote's words
+-- already agree.
 create or replace function ragdb_internal.run_of_words(letters text, words text[])
   returns ragdb_internal.letter_run
 language plpgsql immutable parallel safe
@@ -70,11 +69,9 @@ begin
   order by t.similarity desc, t.n limit 1;
   return v_run;
 end $$;
-comment on function ragdb_internal.run_of_words is
-  'Returns the run of as many words of letters that may be misreadings of these words and has at '
-  'least 0.85 of their letters right; null for none.';
 
--- Letters that scanners confuse, across the spaces too.
+-- Returns the run of bones that has the skeleton of a quote, whose own bones are given too; null
+-- for none. Letters that scanners confuse, across the spaces too.
 create or replace function ragdb_internal.run_of_skeletons(bones text, quote text, quote_bones text)
   returns ragdb_internal.letter_run
 language plpgsql immutable parallel safe
@@ -98,11 +95,9 @@ begin
       / (v_run.last - v_run.first + 1));
   return v_run;
 end $$;
-comment on function ragdb_internal.run_of_skeletons is
-  'Returns the run of bones that has the skeleton of a quote, whose own bones are given too; null '
-  'for none.';
 
--- Digits must be read right, so the numbers of a run are compared apart.
+-- Returns the run of letters that may be a scanner's reading of a quote, every number right; null
+-- for none. Digits must be read right, so the numbers of a run are compared apart.
 create or replace function ragdb_internal.misread_run(letters text, quote text)
   returns ragdb_internal.letter_run
 language plpgsql immutable parallel safe
@@ -143,10 +138,9 @@ begin
   end if;
   return v_run;
 end $$;
-comment on function ragdb_internal.misread_run is
-  'Returns the run of letters that may be a scanner''s reading of a quote, every number right; '
-  'null for none.';
 
+-- Returns a run of letters with the punctuation that a quote has around its words, where the
+-- letters have it too.
 create or replace function ragdb_internal.with_punctuation(run ragdb_internal.letter_run,
   letters text, quote text) returns ragdb_internal.letter_run
 language plpgsql immutable parallel safe
@@ -168,10 +162,12 @@ begin
   end if;
   return run;
 end $$;
-comment on function ragdb_internal.with_punctuation is
-  'Returns a run of letters with the punctuation that a quote has around its words, where the '
-  'letters have it too.';
 
+-- Finds a quote in a text: exact, normalised (case, white space, quotation marks, dashes and
+-- ligatures aside) or approximate (as a scanner misreads; at least 0.85 of its letters in one run
+-- of words, every number right). A quote that begins or ends within a word or a number is not
+-- found. Places count characters from 0, the end is behind the last; all is null where the text
+-- does not have it.
 create or replace function ragdb_internal.find_quote(
   text text, quote text, out method text, out start_offset integer, out end_offset integer,
   out similarity float8)
@@ -217,9 +213,3 @@ begin
     end_offset := end_offset + 1;
   end loop;
 end $$;
-comment on function ragdb_internal.find_quote is
-  'Finds a quote in a text: exact, normalised (case, white space, quotation marks, dashes and '
-  'ligatures aside) or approximate (as a scanner misreads; at least 0.85 of its letters in one run '
-  'of words, every number right). A quote that begins or ends within a word or a number is not '
-  'found. Places count characters from 0, the end is behind the last; all is null where the text '
-  'does not have it.';

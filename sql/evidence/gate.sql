@@ -1,6 +1,7 @@
 -- Whether evidence is enough for a question: a verdict without a model, by thresholds that the
 -- caller chooses or the corpus has measured (search/calibrate.sql).
 
+-- Refuses a question that is null, empty or longer than 10000 characters. Raises RG400, RG413.
 create or replace function ragdb_internal.check_question(question text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -16,18 +17,17 @@ begin
         hint = 'give at most 10000 characters';
   end if;
 end $$;
-comment on function ragdb_internal.check_question is
-  'Refuses a question that is null, empty or longer than 10000 characters. Raises RG400, RG413.';
 
+-- Returns the text configuration of a pack; english where it names none.
 create or replace function ragdb_internal.evidence_config(evidence jsonb) returns text
 language sql immutable parallel safe
 return coalesce(
   (select c.config from ragdb_internal.text_configs() c
     where c.config = evidence_config.evidence ->> 'text_config'), 'english');
-comment on function ragdb_internal.evidence_config is
-  'Returns the text configuration of a pack; english where it names none.';
 
--- A trace that the caller may not read is as good as none: it is named by whoever made the pack.
+-- Returns the traces that evidence is of and that the caller may read: those of the question
+-- itself, and where none is, all. A trace that the caller may not read is as good as none: it is
+-- named by whoever made the pack.
 create or replace function ragdb_internal.gate_traces(question text, evidence jsonb)
 returns setof ragdb.retrieval_traces
 language plpgsql stable parallel safe
@@ -55,16 +55,13 @@ begin
     select (n.trace).* from named n
     where n.is_question or not exists (select from named o where o.is_question);
 end $$;
-comment on function ragdb_internal.gate_traces is
-  'Returns the traces that evidence is of and that the caller may read: those of the question '
-  'itself, and where none is, all.';
 
+-- What evidence is weighed against: its corpus, the mode that found it, its best score, and the
+-- floor of the corpus for that mode; each null where it is not known.
 create type ragdb_internal.gate_basis as (
   corpus ragdb.corpora, rank_mode text, best_score float8, floor float8);
-comment on type ragdb_internal.gate_basis is
-  'What evidence is weighed against: its corpus, the mode that found it, its best score, and the '
-  'floor of the corpus for that mode; each null where it is not known.';
 
+-- Returns the best score of some chunks; null where none has one.
 create or replace function ragdb_internal.best_of(chunks jsonb) returns float8
 language sql immutable parallel safe
 return (
@@ -72,10 +69,11 @@ return (
     greatest(-1e300, least(1e300, (c.chunk ->> 'score')::numeric))))
   from pg_catalog.jsonb_array_elements(chunks) c (chunk)
   where pg_catalog.jsonb_typeof(c.chunk -> 'score') = 'number');
-comment on function ragdb_internal.best_of is
-  'Returns the best score of some chunks; null where none has one.';
 
--- A score of a part of a question says nothing of the question, so its own search counts.
+-- Returns what evidence is weighed against for a question, by the traces that it names; where the
+-- caller may read none, by the mode and score of the search that it says found it (searched), or by
+-- the scores of its chunks. A score of a part of a question says nothing of the question, so its
+-- own search counts.
 create or replace function ragdb_internal.gate_basis(
   question text, evidence jsonb, out basis ragdb_internal.gate_basis)
 language plpgsql stable parallel safe
@@ -116,25 +114,20 @@ begin
   basis.best_score := coalesce(
     basis.best_score, ragdb_internal.best_of(evidence -> 'chunks'));
 end $$;
-comment on function ragdb_internal.gate_basis is
-  'Returns what evidence is weighed against for a question, by the traces that it names; where the '
-  'caller may read none, by the mode and score of the search that it says found it (searched), or '
-  'by the scores of its chunks.';
 
--- Whoever asks how long or how many is told a number. The text seldom repeats the word that asks
--- for it (bench/results.md, "Words that ask for a measure").
+-- Returns a question without the words that ask for a measure, such as "how long", in English and
+-- German. Whoever asks how long or how many is told a number. The text seldom repeats the word that
+-- asks for it (bench/results.md, "Words that ask for a measure").
 create or replace function ragdb_internal.without_measure(question text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(without_measure.question,
   '\m(how\s+(?:long|many|much|often|far|old|big|large|tall|high|deep|wide|heavy|fast|soon|late'
   '|expensive)|wie\s+(?:lang|lange|viel|viele|vielen|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit'
   '|schwer|schnell|spät|teuer))\M', '', 'gi');
-comment on function ragdb_internal.without_measure is
-  'Returns a question without the words that ask for a measure, such as "how long", in English and '
-  'German.';
 
--- A term weighs its idf: a word that few chunks have says more than one that most have, and one
--- that none has says the most.
+-- Returns the terms of a question with their idf in a corpus; 1 each without a corpus. Words that
+-- ask for a measure are none. A term weighs its idf: a word that few chunks have says more than one
+-- that most have, and one that none has says the most.
 create or replace function ragdb_internal.weighed_terms(
   corpus ragdb.corpora, question text, text_config text)
 returns table (lexeme text, weight float8)
@@ -147,10 +140,8 @@ begin atomic
       ragdb_internal.lexemes(ragdb_internal.without_measure(weighed_terms.question),
         weighed_terms.text_config)) t;
 end;
-comment on function ragdb_internal.weighed_terms is
-  'Returns the terms of a question with their idf in a corpus; 1 each without a corpus. Words that '
-  'ask for a measure are none.';
 
+-- Refuses thresholds of the gate that are null or out of range. Raises RG400.
 create or replace function ragdb_internal.check_thresholds(
   min_chunks integer, min_score float8, min_coverage float8)
 returns void
@@ -168,8 +159,6 @@ begin
         hint = 'leave a threshold out for its default';
   end if;
 end $$;
-comment on function ragdb_internal.check_thresholds is
-  'Refuses thresholds of the gate that are null or out of range. Raises RG400.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.rag_enough_context_gate(

@@ -7,12 +7,12 @@ comment on type ragdb.asked_retriever is
   'and reranker; k chunks, of which the grounding of the rag takes max_context characters (null: '
   'all).';
 
+-- How the queries of a question are looked up, among what, and whether on record.
 create type ragdb_internal.lookup as (
   source ragdb.asked_retriever, rerank text, filter jsonb, record boolean,
   context ragdb_internal.call_context);
-comment on type ragdb_internal.lookup is
-  'How the queries of a question are looked up, among what, and whether on record.';
 
+-- Refuses another corpus than the one that a retriever searches. Raises RG400.
 create or replace function ragdb_internal.check_asked_corpus(corpus text, declared text)
   returns void
 language plpgsql immutable parallel safe
@@ -26,9 +26,8 @@ begin
         hint = 'leave corpus out, or leave the retriever out';
   end if;
 end $$;
-comment on function ragdb_internal.check_asked_corpus is
-  'Refuses another corpus than the one that a retriever searches. Raises RG400.';
 
+-- Refuses a mode of ranking beside a retriever, which has one. Raises RG400.
 create or replace function ragdb_internal.check_rank_mode(rank_mode text, retriever text)
   returns void
 language plpgsql immutable parallel safe
@@ -41,8 +40,6 @@ begin
         hint = 'leave rank_mode out';
   end if;
 end $$;
-comment on function ragdb_internal.check_rank_mode is
-  'Refuses a mode of ranking beside a retriever, which has one. Raises RG400.';
 
 -- A rag names its retriever and, in its grounding, how much evidence is taken. Definer: contracts
 -- are granted to nobody.
@@ -79,6 +76,8 @@ comment on function ragdb.ask_retriever is
   'that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the retriever '
   'declares) by rank_mode, which a retriever declares. Raises RG400, RG404, RG417, RG441.';
 
+-- Returns what is found for a query, on record or not. Raises what ragdb.retrieve and
+-- ragdb.retrieve_with raise.
 create or replace function ragdb_internal.asked_hits(lookup ragdb_internal.lookup, query text)
 returns setof ragdb.traced_hit
 language plpgsql
@@ -108,10 +107,8 @@ begin
       rerank => lookup.rerank) h;
   end if;
 end $$;
-comment on function ragdb_internal.asked_hits is
-  'Returns what is found for a query, on record or not. Raises what ragdb.retrieve and '
-  'ragdb.retrieve_with raise.';
 
+-- Returns what is found for a query as ragdb.ask_weigh takes it.
 create or replace function ragdb_internal.asked_result(lookup ragdb_internal.lookup, query text)
 returns jsonb
 language plpgsql
@@ -131,5 +128,3 @@ begin
   return jsonb_build_object('chunks', v_chunks,
     'trace_id', case when lookup.record then ragdb.last_trace_id() end);
 end $$;
-comment on function ragdb_internal.asked_result is
-  'Returns what is found for a query as ragdb.ask_weigh takes it.';

@@ -1,6 +1,8 @@
 -- What a RAG mode does with a question: whether anything is looked up, what, and why not.
 
--- One row a key. A policy is JSON because it goes from step to step, and between programs.
+-- Lists the keys of a policy by which a question is answered: the JSON type and range of each, and
+-- its default. One row a key. A policy is JSON because it goes from step to step, and between
+-- programs.
 create or replace function ragdb_internal.ask_policy_keys()
 returns table (key text, type text, low integer, high integer, value jsonb)
 language sql immutable parallel safe
@@ -22,10 +24,8 @@ begin atomic
     ('model', 'string', null, null, 'null'),
     ('client', 'string', null, null, 'null')) as p (key, type, low, high, value);
 end;
-comment on function ragdb_internal.ask_policy_keys is
-  'Lists the keys of a policy by which a question is answered: the JSON type and range of each, '
-  'and its default.';
 
+-- Whether an object has the thresholds of the gate, or some of them, as numbers.
 create or replace function ragdb_internal.are_thresholds(gate jsonb) returns boolean
 language sql immutable parallel safe
 return not exists (
@@ -35,9 +35,8 @@ return not exists (
     or case when pg_catalog.jsonb_typeof(t.value) = 'number'
       then pg_catalog.abs((t.value #>> '{}')::numeric) > 1000000
         or t.key = 'min_chunks' and (t.value #>> '{}')::numeric % 1 <> 0 end);
-comment on function ragdb_internal.are_thresholds is
-  'Whether an object has the thresholds of the gate, or some of them, as numbers.';
 
+-- Returns what is wrong with a policy; null for a sound one.
 create or replace function ragdb_internal.policy_problem(policy jsonb) returns text
 language sql immutable parallel safe
 return (
@@ -61,9 +60,8 @@ return (
       or (g.value #>> '{}')::numeric % 1 <> 0
     else false end
   order by g.key limit 1);
-comment on function ragdb_internal.policy_problem is
-  'Returns what is wrong with a policy; null for a sound one.';
 
+-- Returns a policy in full. Raises RG400.
 create or replace function ragdb_internal.ask_policy(policy jsonb) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -84,10 +82,9 @@ begin
     select jsonb_object_agg(k.key, coalesce(nullif(policy -> k.key, 'null'), k.value))
     from ragdb_internal.ask_policy_keys() k);
 end $$;
-comment on function ragdb_internal.ask_policy is
-  'Returns a policy in full. Raises RG400.';
 
--- What a contract requires stands above what a call asks for, but the caller may bring evidence.
+-- Returns the mode that a policy comes to where the caller gave evidence or none. What a contract
+-- requires stands above what a call asks for, but the caller may bring evidence. Raises RG400.
 create or replace function ragdb_internal.ask_mode(policy jsonb, has_evidence boolean) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -110,9 +107,8 @@ begin
   end if;
   return v_mode;
 end $$;
-comment on function ragdb_internal.ask_mode is
-  'Returns the mode that a policy comes to where the caller gave evidence or none. Raises RG400.';
 
+-- Returns why nothing is looked up whatever the question is; null where the plan decides.
 create or replace function ragdb_internal.ask_skipped(policy jsonb, mode text, has_evidence boolean)
   returns text
 language sql immutable parallel safe
@@ -126,10 +122,9 @@ return case
     else 'no retriever is configured' end
   when ask_skipped.mode = 'auto' and has_evidence then 'the caller gave evidence'
 end;
-comment on function ragdb_internal.ask_skipped is
-  'Returns why nothing is looked up whatever the question is; null where the plan decides.';
 
--- A model's own words are in none of this.
+-- Returns the plan of a model, or where there is none, or one with a problem, that of
+-- ragdb.rag_query_plan. A model's own words are in none of this. Raises RG400, RG413.
 create or replace function ragdb_internal.agreed_plan(question text, plan jsonb, problem text)
   returns jsonb
 language plpgsql immutable parallel safe
@@ -150,16 +145,13 @@ begin
   return v_rules || case when v_problem is null then '{}'
     else jsonb_build_object('problem', v_problem) end;
 end $$;
-comment on function ragdb_internal.agreed_plan is
-  'Returns the plan of a model, or where there is none, or one with a problem, that of '
-  'ragdb.rag_query_plan. Raises RG400, RG413.';
 
+-- Returns a run that could not be done as its mode demands.
 create or replace function ragdb_internal.failed_run(run jsonb, failure text) returns jsonb
 language sql immutable parallel safe
 return run || pg_catalog.jsonb_build_object('status', 'failed', 'reason', failed_run.failure);
-comment on function ragdb_internal.failed_run is
-  'Returns a run that could not be done as its mode demands.';
 
+-- Returns a run that looks nothing up, with the reason. Raises RG404.
 create or replace function ragdb_internal.skipped_run(run jsonb, reason text) returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -173,9 +165,9 @@ begin
   return case when run #>> '{policy,mode}' = 'required'
     then ragdb_internal.failed_run(run, reason) else run end;
 end $$;
-comment on function ragdb_internal.skipped_run is
-  'Returns a run that looks nothing up, with the reason. Raises RG404.';
 
+-- Returns a run with its plan, and with what is looked up or why nothing is. Raises RG400, RG404,
+-- RG413.
 create or replace function ragdb_internal.planned_run(run jsonb, plan jsonb, plan_problem text)
   returns jsonb
 language plpgsql stable
@@ -194,9 +186,6 @@ begin
   return run || jsonb_build_object('queries', case when v_queries = '[]'
     then jsonb_build_array(run -> 'question') else v_queries end);
 end $$;
-comment on function ragdb_internal.planned_run is
-  'Returns a run with its plan, and with what is looked up or why nothing is. Raises RG400, RG404, '
-  'RG413.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.ask_plan(

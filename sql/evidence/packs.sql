@@ -1,9 +1,11 @@
 -- The parts of evidence packs: what a chunk's text and ids look like in one, what a pack says of
 -- each chunk, and a pack as the input of a task.
 
--- The first lines of a text are ours, and what looks like one of them in a document gets a
--- backslash. White space and line ends are listed: what \s means differs between databases.
--- Normalisation of what Unicode 15.0 does not assign differs too, so it is left alone.
+-- Returns the text of a chunk as evidence: NFC, LF, no white space at the end of a line or blank
+-- line at its own, and a backslash before lines that imitate the marks of a pack. The first lines
+-- of a text are ours, and what looks like one of them in a document gets a backslash. White space
+-- and line ends are listed: what \s means differs between databases. Normalisation of what Unicode
+-- 15.0 does not assign differs too, so it is left alone.
 create or replace function ragdb_internal.evidence_text(text text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -33,17 +35,15 @@ begin
     E'[ \\t\\v\\f\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+'
     '(?=\\n|$)|\\n+$', '', 'g');
 end $$;
-comment on function ragdb_internal.evidence_text is
-  'Returns the text of a chunk as evidence: NFC, LF, no white space at the end of a line or blank '
-  'line at its own, and a backslash before lines that imitate the marks of a pack.';
 
+-- Returns white space and characters that cannot be seen, as a class of a pattern.
 create or replace function ragdb_internal.unseen() returns text
 language sql immutable parallel safe
 return '\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
   '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff';
-comment on function ragdb_internal.unseen is
-  'Returns white space and characters that cannot be seen, as a class of a pattern.';
 
+-- Returns an id as it stands in the first line of a block: a backslash is doubled, and white space
+-- and what cannot be seen is written \uXXXX.
 create or replace function ragdb_internal.evidence_field(value text) returns text
 language sql immutable parallel safe
 return case
@@ -57,10 +57,10 @@ return case
       else c.letter end, '' order by c.n)
     from pg_catalog.regexp_split_to_table(evidence_field.value, '') with ordinality c (letter, n))
 end;
-comment on function ragdb_internal.evidence_field is
-  'Returns an id as it stands in the first line of a block: a backslash is doubled, and white '
-  'space and what cannot be seen is written \uXXXX.';
 
+-- Returns the chunks of a trace (as its caller was given them, where it was reranked), or those of
+-- a list, in their order with all that a pack says of each; reason is gone or changed where a chunk
+-- is not what the trace saw.
 create or replace function ragdb_internal.evidence_items(corpus_id integer, trace_id uuid,
   created_at timestamptz, chunk_ids text[])
 returns table (n bigint, source_id text, chunk_id text, reason text, item jsonb)
@@ -90,11 +90,8 @@ begin atomic
     left join lateral ragdb_internal.chunk_of(evidence_items.corpus_id, w.chunk_id) c on true
     left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
 end;
-comment on function ragdb_internal.evidence_items is
-  'Returns the chunks of a trace (as its caller was given them, where it was reranked), or those '
-  'of a list, in their order with all that a pack says of each; reason is gone or changed where a '
-  'chunk is not what the trace saw.';
 
+-- Refuses what is not the evidence of a pack. Raises RG460.
 create or replace function ragdb_internal.check_evidence(evidence jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -113,8 +110,6 @@ begin
         hint = 'pass what ragdb.build_evidence_pack() or ragdb.evidence_pack_to_input() returns';
   end if;
 end $$;
-comment on function ragdb_internal.check_evidence is
-  'Refuses what is not the evidence of a pack. Raises RG460.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.evidence_pack_to_input(pack jsonb) returns jsonb

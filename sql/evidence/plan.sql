@@ -1,6 +1,7 @@
 -- What to look up for a question, without a model: queries that are parts of it, and the reason
 -- where there is nothing to look up.
 
+-- Returns why there is nothing to look up for a question; null for most.
 create or replace function ragdb_internal.no_retrieval_reason(question text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -23,10 +24,9 @@ begin
     when ragdb_internal.lexemes(question, 'english') = '' then 'it has no word to search for'
   end;
 end $$;
-comment on function ragdb_internal.no_retrieval_reason is
-  'Returns why there is nothing to look up for a question; null for most.';
 
--- The question itself, its parts, what it quotes, the names in it; each once, in this order.
+-- Returns what to look up for a question, 16 queries at most. The question itself, its parts, what
+-- it quotes, the names in it; each once, in this order.
 create or replace function ragdb_internal.planned_queries(question text) returns text[]
 language sql immutable parallel safe
 return array(
@@ -58,8 +58,6 @@ return array(
       and (p.kind < 4 or ragdb_internal.lexemes(p.query, 'english') <> '')
     group by pg_catalog.btrim(p.query)) q
   order by q.kind, q.n limit 16);
-comment on function ragdb_internal.planned_queries is
-  'Returns what to look up for a question, 16 queries at most.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.rag_query_plan(question text) returns jsonb

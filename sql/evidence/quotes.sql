@@ -1,12 +1,12 @@
 -- The letters that quotes and texts are compared by, and which words may be misread ones. Places
 -- are kept beside the letters, because an answer is told where in the chunk its quote stands.
 
+-- Returns what a class of characters in a regular expression lists for raised and lowered digits.
 create or replace function ragdb_internal.exponents() returns text
 language sql immutable parallel safe
 return '\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u2080-\u2089';
-comment on function ragdb_internal.exponents is
-  'Returns what a class of characters in a regular expression lists for raised and lowered digits.';
 
+-- Returns the letters of a text as quotes are compared, and for each its place in the text, from 1.
 -- Letters as a reader compares them, each with the place it came from: decomposed, without case,
 -- white space as one space, quotation marks and dashes as ASCII, soft hyphens and what cannot be
 -- seen gone.
@@ -51,38 +51,32 @@ begin
     select k.n, u.form
     from kept k, regexp_split_to_table(k.form, '') with ordinality u (form, m)) k;
 end $$;
-comment on function ragdb_internal.quotable is
-  'Returns the letters of a text as quotes are compared, and for each its place in the text, from '
-  '1.';
 
+-- Returns what a class of characters in a regular expression lists for the space and the
+-- punctuation of ASCII, without |, which scanners read for l.
 create or replace function ragdb_internal.punctuation() returns text
 language sql immutable parallel safe
 return '\u0020-\u002f\u003a-\u0040\u005b-\u0060\u007b\u007d\u007e';
-comment on function ragdb_internal.punctuation is
-  'Returns what a class of characters in a regular expression lists for the space and the '
-  'punctuation of ASCII, without |, which scanners read for l.';
 
--- What scanners take for each other is made the same; white space and punctuation go. Not for
--- digits: they must be read right, so they are compared apart.
+-- Returns letters without white space and ASCII punctuation, those that scanners confuse (0 o, 1 i
+-- l |, rn m, vv w, cl d) made one. What scanners take for each other is made the same; white space
+-- and punctuation go. Not for digits: they must be read right, so they are compared apart.
 create or replace function ragdb_internal.skeleton(letters text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.translate(
   pg_catalog.regexp_replace(skeleton.letters,
     '[' || ragdb_internal.punctuation() || ']+', '', 'g'),
   '01|i', 'olll'), 'rn', 'm'), 'vv', 'w'), 'cl', 'd');
-comment on function ragdb_internal.skeleton is
-  'Returns letters without white space and ASCII punctuation, those that scanners confuse (0 o, 1 '
-  'i l |, rn m, vv w, cl d) made one.';
 
+-- Tells whether a character is a letter, a mark or a digit of a script with spaces between words.
 create or replace function ragdb_internal.is_in_word(letter text) returns boolean
 language sql immutable parallel safe
 return letter ~ '[0-9A-Za-z]' or pg_catalog.octet_length(letter) > 1
   and letter ~ ('[' || ragdb_internal.spaced() || ']')
   and letter !~ ('[' || ragdb_internal.exponents() || ']');
-comment on function ragdb_internal.is_in_word is
-  'Tells whether a character is a letter, a mark or a digit of a script with spaces between words.';
 
--- "void" is not said by "voidable", nor "5" by "1.5".
+-- Tells whether a part of a text begins and ends between words and numbers; before and after are
+-- the two characters on its sides. "void" is not said by "voidable", nor "5" by "1.5".
 create or replace function ragdb_internal.stands_apart(before text, part text, after text)
 returns boolean
 language sql immutable parallel safe
@@ -93,11 +87,9 @@ return not (
     and ragdb_internal.is_in_word(pg_catalog.left(after, 1))
   or part ~ '^[0-9]' and before ~ '([0-9][.,:]|(^|[^0-9A-Za-z])-)$'
   or part ~ '[0-9]$' and after ~ ('^([.,:][0-9]|[' || ragdb_internal.exponents() || '])'));
-comment on function ragdb_internal.stands_apart is
-  'Tells whether a part of a text begins and ends between words and numbers; before and after are '
-  'the two characters on its sides.';
 
--- In one pass, however often the part stands there.
+-- Returns the first place (from 1) where a part of a text begins and ends between words; 0 for
+-- none. In one pass, however often the part stands there.
 create or replace function ragdb_internal.apart_at(text text, part text) returns integer
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -124,10 +116,9 @@ begin
   end loop;
   return 0;
 end $$;
-comment on function ragdb_internal.apart_at is
-  'Returns the first place (from 1) where a part of a text begins and ends between words; 0 for '
-  'none.';
 
+-- Returns the numbers of a text in their order, thousands without commas; digits inside a word are
+-- not a number.
 create or replace function ragdb_internal.numerals(letters text) returns text[]
 language sql immutable parallel safe
 return array(
@@ -135,12 +126,10 @@ return array(
   from pg_catalog.regexp_matches(numerals.letters,
     '(?<![[:alpha:]])((?:(?<![0-9[:alpha:]])-)?[0-9]+(?:[.,:][0-9]+)*)(?![[:alpha:]])', 'g')
     with ordinality m (numeral, n) order by m.n);
-comment on function ragdb_internal.numerals is
-  'Returns the numbers of a text in their order, thousands without commas; digits inside a word '
-  'are not a number.';
 
--- Words may differ as scanners differ: the first letter right, one letter in five wrong, and no
--- digit.
+-- Whether one word may be a scanner's reading of another: alike after ragdb_internal.skeleton, or
+-- of 5 letters or more, the first the same, with one edit. Words may differ as scanners differ: the
+-- first letter right, one letter in five wrong, and no digit.
 create or replace function ragdb_internal.is_misread(a text, b text) returns boolean
 language sql immutable parallel safe
 return a = b or ragdb_internal.skeleton(a) = ragdb_internal.skeleton(b)
@@ -148,6 +137,3 @@ return a = b or ragdb_internal.skeleton(a) = ragdb_internal.skeleton(b)
     and pg_catalog.length(a) between 5 and 100 and pg_catalog.length(b) between 5 and 100
     and pg_catalog.abs(pg_catalog.length(a) - pg_catalog.length(b)) <= 1
     and ragdb_internal.edit_distance(a, b) <= 1);
-comment on function ragdb_internal.is_misread is
-  'Whether one word may be a scanner''s reading of another: alike after '
-  'ragdb_internal.skeleton, or of 5 letters or more, the first the same, with one edit.';

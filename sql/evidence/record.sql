@@ -1,8 +1,9 @@
 -- What was weighed, on record: the inputs and the verdict of a gate. No text is kept of a question,
 -- an answer or a quote: hashes, ids, places, codes and counts.
 
--- Evidence is recorded under its corpus: that of its trace, or the one it names where chunks were
--- packed by their ids.
+-- Returns the corpus that evidence is of, and its trace, for what is recorded of it. Evidence is
+-- recorded under its corpus: that of its trace, or the one it names where chunks were packed by
+-- their ids. Raises RG404, RG407, RG460.
 create or replace function ragdb_internal.evidence_corpus(
   evidence jsonb, trace_id uuid, out corpus ragdb.corpora, out trace uuid)
 language plpgsql stable
@@ -43,16 +44,12 @@ begin
     perform ragdb.maintain();
   end if;
 end $$;
-comment on function ragdb_internal.evidence_corpus is
-  'Returns the corpus that evidence is of, and its trace, for what is recorded of it. Raises '
-  'RG404, RG407, RG460.';
 
+-- Refuses to record evidence in a read-only transaction. Raises 25006.
 create or replace function ragdb_internal.check_evidence_recordable(what text) returns void
 language sql stable parallel safe
 return ragdb_internal.check_recordable(what,
   'ragdb.rag_enough_context_gate() and ragdb.check_citations() say the same and record nothing');
-comment on function ragdb_internal.check_evidence_recordable is
-  'Refuses to record evidence in a read-only transaction. Raises 25006.';
 
 -- Definer: it writes a table that is granted to nobody; the caller's right to the corpus is checked
 -- by ragdb_internal.evidence_corpus.

@@ -1,5 +1,7 @@
 -- Answers on record, and what each of their citations came to. No text of them is kept.
 
+-- Refuses what an answer is recorded under when it is too long or out of range. Raises RG400,
+-- RG413.
 create or replace function ragdb_internal.check_answer_names(task text, model text, client text,
   attempt integer, elapsed_ms float8, input_tokens integer, output_tokens integer) returns void
 language plpgsql immutable parallel safe
@@ -22,10 +24,9 @@ begin
         hint = 'give what was measured, 0 or more, or nothing';
   end if;
 end $$;
-comment on function ragdb_internal.check_answer_names is
-  'Refuses what an answer is recorded under when it is too long or out of range. Raises RG400, '
-  'RG413.';
 
+-- Returns what is recorded of an answer before its citations are checked. Raises RG404, RG407,
+-- RG460.
 create or replace function ragdb_internal.new_answer(output jsonb, evidence jsonb, trace_id uuid)
   returns ragdb.evidence_answers
 language plpgsql
@@ -51,11 +52,9 @@ begin
   v_answer.caller := ragdb_internal.caller();
   return v_answer;
 end $$;
-comment on function ragdb_internal.new_answer is
-  'Returns what is recorded of an answer before its citations are checked. Raises RG404, RG407, '
-  'RG460.';
 
--- What names no chunk of the evidence is the answer's own text, which is not kept.
+-- Records an answer and what each of its citations came to. What names no chunk of the evidence is
+-- the answer's own text, which is not kept.
 create or replace function ragdb_internal.insert_answer(answer ragdb.evidence_answers,
   checks ragdb_internal.citation_check[], offsets text) returns void
 language plpgsql
@@ -74,14 +73,12 @@ begin
       from unnest(checks) with ordinality u) c;
   perform ragdb_internal.note('answer', answer.corpus_id || '/' || answer.id);
 end $$;
-comment on function ragdb_internal.insert_answer is
-  'Records an answer and what each of its citations came to.';
 
+-- The id of an answer on record, and what each of its citations came to.
 create type ragdb_internal.answer_on_record as (
   answer_id uuid, checks ragdb_internal.citation_check[]);
-comment on type ragdb_internal.answer_on_record is
-  'The id of an answer on record, and what each of its citations came to.';
 
+-- Does what ragdb.record_answer does. Raises what it raises.
 create or replace function ragdb_internal.write_answer(
   output jsonb, evidence jsonb, trace_id uuid, require_citations boolean,
   require_admissible boolean, min_coverage float8, min_quote integer, offsets text, task text,
@@ -118,8 +115,6 @@ begin
   perform ragdb_internal.insert_answer(v_answer, v_checks, offsets);
   return row(v_answer.id, v_checks)::ragdb_internal.answer_on_record;
 end $$;
-comment on function ragdb_internal.write_answer is
-  'Does what ragdb.record_answer does. Raises what it raises.';
 
 -- Definer: it writes tables that are granted to nobody; the caller's right to the corpus is checked
 -- by ragdb_internal.evidence_corpus.

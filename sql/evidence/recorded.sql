@@ -18,6 +18,7 @@ comment on type ragdb.recorded_gate is
   'A weighing of evidence as it was recorded: what decided it, and the question and the missing '
   'terms, both null where the caller may not read the trace or where they are not recorded.';
 
+-- Returns the question of a trace that the caller may read; null for any other.
 create or replace function ragdb_internal.question_of(corpus_id integer, trace_id uuid)
   returns text
 language sql stable parallel safe
@@ -26,10 +27,9 @@ return (
   where t.corpus_id = question_of.corpus_id and t.id = question_of.trace_id
     and t.created_at = ragdb_internal.uuid_time(question_of.trace_id)
     and ragdb_internal.may_open_trace(t, true));
-comment on function ragdb_internal.question_of is
-  'Returns the question of a trace that the caller may read; null for any other.';
 
--- What an answer cites is what it says.
+-- Whether the caller may read the trace of an answer, or gave it without one. What an answer cites
+-- is what it says.
 create or replace function ragdb_internal.is_shown_answer(answer ragdb.evidence_answers)
 returns boolean
 language sql stable parallel safe
@@ -40,8 +40,6 @@ return exists (
     and ragdb_internal.may_open_trace(t, true))
   or ((answer).trace_id is null and (answer).caller = ragdb_internal.caller())
   or ragdb_internal.is_auditor();
-comment on function ragdb_internal.is_shown_answer is
-  'Whether the caller may read the trace of an answer, or gave it without one.';
 
 -- Definer, like those below: the tables are granted to nobody. Ids are in the order of time, so
 -- each corpus is one range of each partition's key, read backwards.
@@ -98,6 +96,7 @@ comment on function ragdb.list_gates is
   'or of all that the caller may read, recorded at or after since; count is 1 to 10000. Raises '
   'RG400, RG404.';
 
+-- Returns a recorded answer of a corpus whose answers the caller may read. Raises RG407.
 create or replace function ragdb_internal.open_answer(answer_id uuid)
 returns ragdb.evidence_answers
 language plpgsql stable
@@ -121,8 +120,6 @@ begin
   end if;
   return v_answer;
 end $$;
-comment on function ragdb_internal.open_answer is
-  'Returns a recorded answer of a corpus whose answers the caller may read. Raises RG407.';
 
 create or replace function ragdb.get_answer(answer_id uuid) returns ragdb.recorded_answer
 language plpgsql stable security definer

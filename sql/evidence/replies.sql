@@ -2,6 +2,8 @@
 -- it. A slice says what may be cited, so what was found in one brings nothing along. A conversation
 -- meets a filter as a whole.
 
+-- Tells whether a chunk was found by a search of a corpus and not of a slice, as its trace says;
+-- one without a trace names the mode of the search.
 create or replace function ragdb_internal.is_found_in_corpus(chunk jsonb) returns boolean
 language sql stable parallel safe
 return case when ragdb_internal.trace_of(chunk) is null then chunk ? 'mode'
@@ -10,17 +12,15 @@ return case when ragdb_internal.trace_of(chunk) is null then chunk ? 'mode'
     where t.id = ragdb_internal.trace_of(chunk)
       and t.created_at = ragdb_internal.uuid_time(ragdb_internal.trace_of(chunk))
       and t.retrieval_mode = 'global') end;
-comment on function ragdb_internal.is_found_in_corpus is
-  'Tells whether a chunk was found by a search of a corpus and not of a slice, as its trace says; '
-  'one without a trace names the mode of the search.';
 
+-- Tells whether a chunk that was found by a search of a corpus asks something.
 create or replace function ragdb_internal.is_found_question(chunk jsonb) returns boolean
 language sql stable parallel safe
 return ragdb_internal.opening(chunk ->> 'text') = 'question'
   and ragdb_internal.is_found_in_corpus(chunk);
-comment on function ragdb_internal.is_found_question is
-  'Tells whether a chunk that was found by a search of a corpus asks something.';
 
+-- Returns the first three replies to a chunk of evidence that is a turn of a conversation, there,
+-- as evidence that names what it answers; none where the caller may not read.
 create or replace function ragdb_internal.replies_to(chunk jsonb) returns setof jsonb
 language sql stable parallel safe
 set plan_cache_mode = force_custom_plan
@@ -53,11 +53,9 @@ begin atomic
     where c.name = replies_to.chunk ->> 'corpus' and ragdb_internal.privilege(c) > 0
     order by t.sibling_order, k.chunk_no limit 3;
 end;
-comment on function ragdb_internal.replies_to is
-  'Returns the first three replies to a chunk of evidence that is a turn of a conversation, there, '
-  'as evidence that names what it answers; none where the caller may not read.';
 
--- A reply that was found itself keeps its place, its score and its trace.
+-- Returns chunks that were found, behind each question of a conversation its replies. A reply that
+-- was found itself keeps its place, its score and its trace.
 create or replace function ragdb_internal.with_replies(chunks jsonb) returns jsonb
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -81,10 +79,9 @@ begin atomic
     where not exists (select from found f
       where f.chunk ->> 'chunk_id' = r.reply ->> 'chunk_id')) b;
 end;
-comment on function ragdb_internal.with_replies is
-  'Returns chunks that were found, behind each question of a conversation its replies.';
 
--- Who weighs chunks without a search has read nothing of the corpus yet.
+-- Records that the caller reads the corpora that have replies to chunks that were found. Who weighs
+-- chunks without a search has read nothing of the corpus yet. Raises RG471.
 create or replace function ragdb_internal.record_replies(chunks jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -96,6 +93,3 @@ begin
         cross join lateral ragdb_internal.replies_to(f.chunk)
       where f.chunk ->> 'corpus' = c.name and ragdb_internal.is_found_question(f.chunk));
 end $$;
-comment on function ragdb_internal.record_replies is
-  'Records that the caller reads the corpora that have replies to chunks that were found. Raises '
-  'RG471.';

@@ -1,8 +1,9 @@
 -- The sentences of a text that may answer a question.
 
--- The same ends of sentences as the chunker's: a mark, closing quotes and brackets, white space. A
--- line of its own is a sentence too, and of Markdown a heading, an item, a row of a table, and all
--- that is fenced as code. The sign before an item is none of it.
+-- Returns the sentences of a text and their ranges in it, from 0. The same ends of sentences as the
+-- chunker's: a mark, closing quotes and brackets, white space. A line of its own is a sentence too,
+-- and of Markdown a heading, an item, a row of a table, and all that is fenced as code. The sign
+-- before an item is none of it.
 create or replace function ragdb_internal.sentences(text text)
 returns table (start_offset integer, end_offset integer, sentence text)
 language sql immutable parallel safe
@@ -29,29 +30,26 @@ begin atomic
   where s.sentence <> ''
   order by s.n;
 end;
-comment on function ragdb_internal.sentences is
-  'Returns the sentences of a text and their ranges in it, from 0.';
 
+-- Returns how a sentence leads to the next one: as a question, which ends in a question mark,
+-- brackets and quotes behind it left out, or as a heading of Markdown; null where it does not.
 create or replace function ragdb_internal.opening(sentence text) returns text
 language sql immutable parallel safe
 return case
   when opening.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$' then 'question'
   when opening.sentence ~ '^#{1,6}\s' then 'heading' end;
-comment on function ragdb_internal.opening is
-  'Returns how a sentence leads to the next one: as a question, which ends in a question mark, '
-  'brackets and quotes behind it left out, or as a heading of Markdown; null where it does not.';
 
--- A sentence shorter than the shortest quote cannot be cited. Code tells nothing to who reads it
--- without its lines.
+-- Tells whether a sentence is long enough to be quoted, and not code. A sentence shorter than the
+-- shortest quote cannot be cited. Code tells nothing to who reads it without its lines.
 create or replace function ragdb_internal.is_citable(sentence text) returns boolean
 language sql immutable parallel safe
 return not pg_catalog.starts_with(is_citable.sentence, '```')
   and (pg_catalog.length(is_citable.sentence) >= 64 or pg_catalog.length(pg_catalog.replace(
   (ragdb_internal.quotable(is_citable.sentence)).letters, ' ', '')) >= 8);
-comment on function ragdb_internal.is_citable is
-  'Tells whether a sentence is long enough to be quoted, and not code.';
 
--- A list of bullets or of numbers, rows of a table, or code. What is long is cut after a line.
+-- Returns how long the list, the table or the code is that follows a place of a text, with the line
+-- ends before it, at most 1000; 0 where none follows. A list of bullets or of numbers, rows of a
+-- table, or code. What is long is cut after a line.
 create or replace function ragdb_internal.led_length(text text, at integer) returns integer
 language sql immutable parallel safe
 return (
@@ -68,22 +66,20 @@ return (
       ('[-*+] [^\n]*(?:\n\s*[-*+] [^\n]*|\n(?![ \t]*(?:#|\||```|\n|$))[^\n]*)*'),
       ('[0-9]{1,3}[.)] [^\n]*'
         '(?:\n\s*[0-9]{1,3}[.)] [^\n]*|\n(?![ \t]*(?:#|\||```|\n|$))[^\n]*)*')) k (kind));
-comment on function ragdb_internal.led_length is
-  'Returns how long the list, the table or the code is that follows a place of a text, with the '
-  'line ends before it, at most 1000; 0 where none follows.';
 
+-- Returns how long the lines are that a text begins with as an e-mail does, who wrote to whom, when
+-- and of what; 0 where it does not begin with two.
 create or replace function ragdb_internal.mail_head_length(text text) returns integer
 language sql immutable parallel safe
 return coalesce(pg_catalog.length(pg_catalog.substring(mail_head_length.text,
   '^(?:(?:From|To|Cc|Date|Subject): [^\n]*(?:\n|$)){2,}')), 0);
-comment on function ragdb_internal.mail_head_length is
-  'Returns how long the lines are that a text begins with as an e-mail does, who wrote to whom, '
-  'when and of what; 0 where it does not begin with two.';
 
--- The head of a mail, a question, a heading or what ends in a colon is not an answer. What follows
--- it is, as on a page of frequent questions, and has the words of both; what is too short to be
--- quoted is quoted with its question. What leads to a list, a table or code is quoted with it. To
--- cut a text reads it from its beginning, so what is cut already is taken as it is.
+-- Returns the sentences of a text that may answer, their ranges in it, from 0, the words that each
+-- is found by, of what follows questions those of these too, and the headings before it. The head
+-- of a mail, a question, a heading or what ends in a colon is not an answer. What follows it is, as
+-- on a page of frequent questions, and has the words of both; what is too short to be quoted is
+-- quoted with its question. What leads to a list, a table or code is quoted with it. To cut a text
+-- reads it from its beginning, so what is cut already is taken as it is.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text)
@@ -116,12 +112,9 @@ begin atomic
   where b.opening is null
   order by b.start;
 end;
-comment on function ragdb_internal.telling_sentences is
-  'Returns the sentences of a text that may answer, their ranges in it, from 0, the words that '
-  'each is found by, of what follows questions those of these too, and the headings before it.';
 
--- Who quotes a question shows what may be asked, as a manual does. A quote of one or two words is
--- rather a name.
+-- Tells whether a sentence has a question of three words or more in quotation marks. Who quotes a
+-- question shows what may be asked, as a manual does. A quote of one or two words is rather a name.
 create or replace function ragdb_internal.quotes_question(sentence text, question text)
 returns boolean
 language sql immutable parallel safe
@@ -129,5 +122,3 @@ return question ~ '\S\s+\S+\s+\S' and pg_catalog.strpos(
   pg_catalog.lower(pg_catalog.translate(sentence, '“”„«»''?', '""""""') collate "C"),
   '"' || pg_catalog.lower(pg_catalog.btrim(pg_catalog.translate(question, '?', '')) collate "C")
     || '"') > 0;
-comment on function ragdb_internal.quotes_question is
-  'Tells whether a sentence has a question of three words or more in quotation marks.';

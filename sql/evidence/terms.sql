@@ -1,6 +1,7 @@
 -- What evidence is, and what of it a citation can be held to: its form, the trace it comes from,
 -- what that trace saw of a chunk, the numbers and identifiers of a text.
 
+-- Refuses what is not an output, or not the evidence of a pack. Raises RG460.
 create or replace function ragdb_internal.check_output(output jsonb, evidence jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -15,18 +16,16 @@ begin
   end if;
   perform ragdb_internal.check_evidence(evidence);
 end $$;
-comment on function ragdb_internal.check_output is
-  'Refuses what is not an output, or not the evidence of a pack. Raises RG460.';
 
+-- Returns the evidence in the input of a task, or what it is given.
 create or replace function ragdb_internal.evidence_of(input jsonb) returns jsonb
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(evidence_of.input -> 'evidence') = 'object'
   then evidence_of.input -> 'evidence'
   else evidence_of.input end;
-comment on function ragdb_internal.evidence_of is
-  'Returns the evidence in the input of a task, or what it is given.';
 
--- A pack of several retrievals has the trace at each chunk.
+-- Returns the trace that a pack or a chunk of one names; null for none. A pack of several
+-- retrievals has the trace at each chunk. Raises RG460.
 create or replace function ragdb_internal.trace_of(named jsonb) returns uuid
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -39,9 +38,8 @@ begin
   end if;
   return (named ->> 'trace_id')::uuid;
 end $$;
-comment on function ragdb_internal.trace_of is
-  'Returns the trace that a pack or a chunk of one names; null for none. Raises RG460.';
 
+-- Returns the identifiers of a text: words of letters with digits or underscores.
 create or replace function ragdb_internal.terms_of(letters text) returns text[]
 language sql immutable parallel safe
 return array(
@@ -50,29 +48,25 @@ return array(
     'g') m (term)
   where m.term[1] ~ '[0-9]' and m.term[1] ~ '[[:alpha:]]' or m.term[1] ~ '_'
   order by 1);
-comment on function ragdb_internal.terms_of is
-  'Returns the identifiers of a text: words of letters with digits or underscores.';
 
--- A pack has the text of a chunk as it is or as evidence, whole or its beginning; decomposed, what
--- was cut is a beginning also where a mark was cut off. The backslash before what imitates a pack
--- depends on where the line was cut.
+-- Whether what evidence says of a chunk is the text of the chunk, or its beginning. A pack has the
+-- text of a chunk as it is or as evidence, whole or its beginning; decomposed, what was cut is a
+-- beginning also where a mark was cut off. The backslash before what imitates a pack depends on
+-- where the line was cut.
 create or replace function ragdb_internal.begins(said text, text text) returns boolean
 language sql immutable parallel safe
 return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
   normalize(pg_catalog.replace(ragdb_internal.evidence_text(text), '\', ''), nfd),
   normalize(pg_catalog.replace(ragdb_internal.evidence_text(said), '\', ''), nfd));
-comment on function ragdb_internal.begins is
-  'Whether what evidence says of a chunk is the text of the chunk, or its beginning.';
 
+-- What a trace saw of a cited chunk: whether it retrieved it, whether it has changed or gone since,
+-- whether it says what the evidence has it say, and whether the slice of the trace admits it.
 create type ragdb_internal.seen_chunk as (
   is_retrieved boolean, is_changed boolean, is_said boolean, is_admissible boolean);
-comment on type ragdb_internal.seen_chunk is
-  'What a trace saw of a cited chunk: whether it retrieved it, whether it has changed or gone '
-  'since, whether it says what the evidence has it say, and whether the slice of the trace admits '
-  'it.';
 
--- What a trace saw of a chunk that is cited, and what it is now. Whoever may change a trace has not
--- the key to sign it.
+-- Returns what a trace saw of a chunk that is cited with what evidence says of it. What a trace saw
+-- of a chunk that is cited, and what it is now. Whoever may change a trace has not the key to sign
+-- it.
 create or replace function ragdb_internal.cited_hit(
   trace ragdb.retrieval_traces, chunk_id text, said text) returns ragdb_internal.seen_chunk
 language sql stable parallel safe
@@ -90,10 +84,9 @@ begin atomic
     left join lateral ragdb_internal.chunk_of(
       (cited_hit.trace).corpus_id, cited_hit.chunk_id) c on true;
 end;
-comment on function ragdb_internal.cited_hit is
-  'Returns what a trace saw of a chunk that is cited with what evidence says of it.';
 
--- A quote that begins in one chunk and ends in another is in neither.
+-- Returns the chunk that a quote, two words of it or more in each, goes over into from or to the
+-- cited one; null for none. A quote that begins in one chunk and ends in another is in neither.
 create or replace function ragdb_internal.crosses(quote text, chunk_id text, evidence jsonb)
   returns text
 language plpgsql immutable parallel safe
@@ -127,10 +120,9 @@ begin
   end loop;
   return null;
 end $$;
-comment on function ragdb_internal.crosses is
-  'Returns the chunk that a quote, two words of it or more in each, goes over into from or to the '
-  'cited one; null for none.';
 
+-- Returns a number or an identifier of a text that none of several others has; null when all are
+-- there.
 create or replace function ragdb_internal.unsupported(said text, texts text[]) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -158,6 +150,3 @@ begin
           else i.term = any (ragdb_internal.terms_of(t.text)) end)) s
     order by s.kind, s.n limit 1);
 end $$;
-comment on function ragdb_internal.unsupported is
-  'Returns a number or an identifier of a text that none of several others has; null when all are '
-  'there.';

@@ -1,7 +1,8 @@
 -- Whether citations are well formed: what a program asks before it trusts an output's shape.
 -- Whether they hold is what ragdb.check_citations asks.
 
--- The problem of a source comes before that of a chunk.
+-- Returns the unknown ids of citations that are objects, and chunks under another source; list is
+-- the citations of the output. The problem of a source comes before that of a chunk.
 create or replace function ragdb_internal.citation_problems(output jsonb, evidence jsonb,
   list jsonb)
 returns table (n integer, step integer, problem text)
@@ -27,9 +28,6 @@ begin atomic
   where not c.is_marker and p.problem is not null
     and coalesce(pg_catalog.jsonb_typeof(citation_problems.list -> c.n), 'object') = 'object';
 end;
-comment on function ragdb_internal.citation_problems is
-  'Returns the unknown ids of citations that are objects, and chunks under another source; list is '
-  'the citations of the output.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.validate_citations(output jsonb, evidence jsonb,

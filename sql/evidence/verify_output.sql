@@ -1,6 +1,7 @@
 -- What a task returned for a run: whether it is an answer, whether its citations hold, on record
 -- where the evidence is.
 
+-- Refuses what is not a run of a question, or has failed. Raises RG400.
 create or replace function ragdb_internal.check_run(run jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -18,26 +19,23 @@ begin
   end if;
   perform ragdb_internal.ask_policy(run -> 'policy');
 end $$;
-comment on function ragdb_internal.check_run is
-  'Refuses what is not a run of a question, or has failed. Raises RG400.';
 
--- A pack without chunks names no trace.
+-- Returns the first trace of a run whose pack is empty; null for another. A pack without chunks
+-- names no trace.
 create or replace function ragdb_internal.empty_trace(run jsonb) returns uuid
 language sql immutable parallel safe
 return case when run #> '{pack,chunks}' = '[]'
   then (run #>> '{summary,trace_ids,0}')::uuid end;
-comment on function ragdb_internal.empty_trace is
-  'Returns the first trace of a run whose pack is empty; null for another.';
 
+-- Returns the verdict of a verifier that found these codes.
 create or replace function ragdb_internal.verdict_of(verifier text, codes text[]) returns jsonb
 language sql immutable parallel safe
 return pg_catalog.jsonb_build_object('verifier_id', verifier)
   || case when codes = '{}' then '{"status": "pass"}'::jsonb
     else pg_catalog.jsonb_build_object('status', 'fail', 'codes', codes) end;
-comment on function ragdb_internal.verdict_of is
-  'Returns the verdict of a verifier that found these codes.';
 
--- The gate's terms are stems, and a reader knows the words that were asked.
+-- Returns the words of a question that are among some terms, as a list; null for none. The gate's
+-- terms are stems, and a reader knows the words that were asked.
 create or replace function ragdb_internal.missing_words(question text, terms text[], config text)
 returns text
 language sql immutable parallel safe
@@ -51,10 +49,9 @@ return (
     where pg_catalog.tsvector_to_array(ragdb_internal.text_vector(w.word, missing_words.config))
       && missing_words.terms
     group by w.word) a);
-comment on function ragdb_internal.missing_words is
-  'Returns the words of a question that are among some terms, as a list; null for none.';
 
--- The scores are rounded away from each other: two that are near would read as one.
+-- Returns in words why the gate of a run said no. The scores are rounded away from each other: two
+-- that are near would read as one.
 create or replace function ragdb_internal.gate_reason(run jsonb) returns text
 language sql immutable parallel safe
 return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
@@ -70,9 +67,8 @@ return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
       array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),
       ragdb_internal.evidence_config(run -> 'pack')), '')
   end;
-comment on function ragdb_internal.gate_reason is
-  'Returns in words why the gate of a run said no.';
 
+-- Returns in words why a run of this status has no answer; null for one that has.
 create or replace function ragdb_internal.run_reason(run jsonb, status text) returns text
 language sql immutable parallel safe
 return case run_reason.status
@@ -83,9 +79,8 @@ return case run_reason.status
   else case when run #> '{gate,enough}' = 'false' then ragdb_internal.gate_reason(run)
     else coalesce(run #>> '{summary,retrieval_skipped}', 'the corpus does not say') end
 end;
-comment on function ragdb_internal.run_reason is
-  'Returns in words why a run of this status has no answer; null for one that has.';
 
+-- Returns a run with its output, what is wrong with it, and the status that these come to.
 create or replace function ragdb_internal.ended_run(run jsonb, output jsonb, problems text[],
   attempts integer, verification jsonb) returns jsonb
 language plpgsql immutable parallel safe
@@ -100,12 +95,12 @@ begin
     || jsonb_build_object('output', output, 'problems', problems, 'status', v_status);
   return run || jsonb_build_object('reason', ragdb_internal.run_reason(run, v_status));
 end $$;
-comment on function ragdb_internal.ended_run is
-  'Returns a run with its output, what is wrong with it, and the status that these come to.';
 
+-- What an answer took: milliseconds, and tokens of a model.
 create type ragdb_internal.cost as (elapsed_ms float8, input_tokens integer, output_tokens integer);
-comment on type ragdb_internal.cost is 'What an answer took: milliseconds, and tokens of a model.';
 
+-- Checks the citations of an output of a run, on record where its evidence is. Raises what
+-- ragdb.record_answer raises.
 create or replace function ragdb_internal.run_citations(run jsonb, output jsonb, attempt integer,
   cost ragdb_internal.cost)
 returns ragdb_internal.answer_on_record
@@ -126,10 +121,8 @@ begin
     from ragdb.check_citations(output, v_evidence, require_citations => v_required) c)
   )::ragdb_internal.answer_on_record;
 end $$;
-comment on function ragdb_internal.run_citations is
-  'Checks the citations of an output of a run, on record where its evidence is. Raises what '
-  'ragdb.record_answer raises.';
 
+-- Returns what is wrong with the citations of an output, in the words that a task is told.
 -- Sentences of form come first, because they name what a task must write in another way.
 create or replace function ragdb_internal.told_problems(run jsonb, output jsonb,
   checks ragdb_internal.citation_check[]) returns text[]
@@ -141,9 +134,8 @@ return coalesce(
     select coalesce('citation[' || c.citation || ']: ', '') || c.code || ': ' || c.message
     from pg_catalog.unnest(checks) with ordinality c
     where c.code is not null and not c.is_advisory order by c.ordinality));
-comment on function ragdb_internal.told_problems is
-  'Returns what is wrong with the citations of an output, in the words that a task is told.';
 
+-- Returns the verdict of the verifier rag.citations.
 create or replace function ragdb_internal.citation_verdict(
   checks ragdb_internal.citation_check[], problems text[]) returns jsonb
 language sql immutable parallel safe
@@ -153,19 +145,17 @@ return ragdb_internal.verdict_of('rag.citations', coalesce(
     where c.code is not null and not c.is_advisory
     group by c.code order by pg_catalog.min(c.ordinality)), '{}'),
   case when problems = '{}' then '{}'::text[] else array['CITATIONS_MALFORMED'] end));
-comment on function ragdb_internal.citation_verdict is
-  'Returns the verdict of the verifier rag.citations.';
 
--- The keys are ours, and those of Anthropic and Cohere.
+-- Whether an output is neither an answer nor says that the evidence is insufficient. The keys are
+-- ours, and those of Anthropic and Cohere.
 create or replace function ragdb_internal.is_bare(output jsonb) returns boolean
 language sql immutable parallel safe
 return output -> 'insufficient_evidence' is distinct from 'true' and not exists (
   select from pg_catalog.jsonb_each(output) o
   where o.key in ('answer', 'content', 'message', 'text')
     and o.value not in ('null', '""', '[]', '{}', 'false', '0'));
-comment on function ragdb_internal.is_bare is
-  'Whether an output is neither an answer nor says that the evidence is insufficient.';
 
+-- Returns a run with an output and what its verifiers say. Raises what ragdb.record_answer raises.
 create or replace function ragdb_internal.verified_run(run jsonb, output jsonb,
   schema_problems text[], attempt integer, cost ragdb_internal.cost)
 returns jsonb
@@ -195,11 +185,9 @@ begin
   end if;
   return ragdb_internal.ended_run(run, output, v_problems, attempt, v_verdicts);
 end $$;
-comment on function ragdb_internal.verified_run is
-  'Returns a run with an output and what its verifiers say. Raises what ragdb.record_answer '
-  'raises.';
 
--- Where the gate says no, no task is asked: this is what is said in its place.
+-- Returns a run whose gate said no with the output of that, on record where its evidence is. Where
+-- the gate says no, no task is asked: this is what is said in its place.
 create or replace function ragdb_internal.unanswered_run(run jsonb) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -213,8 +201,6 @@ begin
   end if;
   return ragdb_internal.ended_run(run, v_output, '{}', 0, '[]');
 end $$;
-comment on function ragdb_internal.unanswered_run is
-  'Returns a run whose gate said no with the output of that, on record where its evidence is.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.ask_verify(

@@ -1,5 +1,6 @@
 -- What was found for a question, and what the caller brought: one pack, and whether it is enough.
 
+-- Refuses what is not the results of the queries of a run. Raises RG460.
 create or replace function ragdb_internal.check_results(results jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -14,12 +15,11 @@ begin
   end if;
   perform ragdb_internal.check_evidence(f.result) from jsonb_array_elements(results) f (result);
 end $$;
-comment on function ragdb_internal.check_results is
-  'Refuses what is not the results of the queries of a run. Raises RG460.';
 
--- Scores of different queries are of different questions, so their ranks are compared. Each chunk
--- keeps what the first query said of it: the question comes before its parts. Equal sums stay in
--- the order in which they were found.
+-- Returns the k chunks that several results have in the best places, by the sum of their reciprocal
+-- ranks. Scores of different queries are of different questions, so their ranks are compared. Each
+-- chunk keeps what the first query said of it: the question comes before its parts. Equal sums stay
+-- in the order in which they were found.
 create or replace function ragdb_internal.fused_chunks(results jsonb, k integer) returns jsonb
 language sql immutable parallel safe
 return (
@@ -37,11 +37,9 @@ return (
           with ordinality c (chunk, rank)
       group by c.chunk ->> 'source_id', c.chunk ->> 'chunk_id') u) b
   where b.rank <= fused_chunks.k);
-comment on function ragdb_internal.fused_chunks is
-  'Returns the k chunks that several results have in the best places, by the sum of their '
-  'reciprocal ranks.';
 
--- A search that left no trace says itself how it ranked. The first was for the question. One by
+-- Returns the mode of the first of several results, and its best score among the chunks taken. A
+-- search that left no trace says itself how it ranked. The first was for the question. One by
 -- meaning finds something, so one that found nothing compared words.
 create or replace function ragdb_internal.searched(results jsonb, chunks jsonb) returns jsonb
 language sql immutable parallel safe
@@ -53,19 +51,17 @@ return (
   from pg_catalog.jsonb_array_elements(results #> '{0,chunks}') c (chunk)
   where c.chunk ->> 'chunk_id' in (
     select o.chunk ->> 'chunk_id' from pg_catalog.jsonb_array_elements(chunks) o (chunk)));
-comment on function ragdb_internal.searched is
-  'Returns the mode of the first of several results, and its best score among the chunks taken.';
 
+-- Returns the corpus that all of some chunks name which name one; another name where there is no
+-- such corpus.
 create or replace function ragdb_internal.one_corpus(chunks jsonb, otherwise text) returns text
 language sql immutable parallel safe
 return (
   select coalesce(case when count(distinct c.chunk ->> 'corpus') = 1
     then min(c.chunk ->> 'corpus') end, one_corpus.otherwise)
   from pg_catalog.jsonb_array_elements(chunks) c (chunk));
-comment on function ragdb_internal.one_corpus is
-  'Returns the corpus that all of some chunks name which name one; another name where there is no '
-  'such corpus.';
 
+-- Returns the pack of the chunks of a run, within the limit of its policy. Raises RG400.
 create or replace function ragdb_internal.run_pack(run jsonb, chunks jsonb) returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -86,9 +82,9 @@ begin
   return ragdb_internal.pack_evidence(v_name, chunks, v_characters)
     || jsonb_strip_nulls(jsonb_build_object('text_config', v_config));
 end $$;
-comment on function ragdb_internal.run_pack is
-  'Returns the pack of the chunks of a run, within the limit of its policy. Raises RG400.';
 
+-- Returns a run with the verdict of the gate on its pack, where its policy has one. Raises what
+-- ragdb.record_gate raises.
 create or replace function ragdb_internal.weighed_run(run jsonb) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -119,10 +115,9 @@ begin
   end if;
   return run;
 end $$;
-comment on function ragdb_internal.weighed_run is
-  'Returns a run with the verdict of the gate on its pack, where its policy has one. Raises what '
-  'ragdb.record_gate raises.';
 
+-- Returns a run with the pack of what was found and of the caller's evidence, weighed. Raises
+-- RG400, RG460, RG471 and what ragdb.record_gate raises.
 create or replace function ragdb_internal.packed_run(run jsonb, results jsonb, evidence jsonb)
   returns jsonb
 language plpgsql
@@ -158,9 +153,6 @@ begin
     'evidence_pack_hash', run #> '{pack,hash}'));
   return ragdb_internal.weighed_run(run);
 end $$;
-comment on function ragdb_internal.packed_run is
-  'Returns a run with the pack of what was found and of the caller''s evidence, weighed. Raises '
-  'RG400, RG460, RG471 and what ragdb.record_gate raises.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.ask_weigh(

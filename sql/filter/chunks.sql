@@ -2,14 +2,15 @@
 -- made of the templates of ragdb_internal.filter_operators and of numbers; names and values of the
 -- caller stay in $1, the array of conditions.
 
+-- Whether a condition of a filter is such that only turns meet it: its field is of turns (null: it
+-- is not built in), and what is null does not meet its operator.
 create or replace function ragdb_internal.only_turns_meet(of_turns boolean, meets_null boolean)
 returns boolean
 language sql immutable parallel safe
 return coalesce(of_turns, false) and not meets_null;
-comment on function ragdb_internal.only_turns_meet is
-  'Whether a condition of a filter is such that only turns meet it: its field is of turns (null: '
-  'it is not built in), and what is null does not meet its operator.';
 
+-- Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or of one
+-- of them, or what those demand of turns t that only turns meet; null for nothing.
 create or replace function ragdb_internal.filter_sql(
   conditions jsonb[], rows_of text default null)
 returns text
@@ -53,10 +54,8 @@ begin
         when 'documents' then f.of_chunks is not true
         else true end) t);
 end $$;
-comment on function ragdb_internal.filter_sql is
-  'Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or of one '
-  'of them, or what those demand of turns t that only turns meet; null for nothing.';
 
+-- Whether all conditions of a filter are such that only turns meet them, by what turns say.
 create or replace function ragdb_internal.are_of_turns(conditions jsonb[]) returns boolean
 language sql immutable parallel safe
 return not exists (
@@ -64,10 +63,9 @@ return not exists (
     join ragdb_internal.filter_operators() o on o.operator = c.condition ->> 'operator'
     left join ragdb_internal.filter_fields() f on f.field = c.condition ->> 'field'
   where not ragdb_internal.only_turns_meet(f.of_turns, o.meets_null));
-comment on function ragdb_internal.are_of_turns is
-  'Whether all conditions of a filter are such that only turns meet them, by what turns say.';
 
--- To look up the chunk and its document takes twice as long as its turn.
+-- Returns the joins and the condition by which rows x, of corpus_id and chunk_no, meet conditions
+-- of a filter, given as $1. To look up the chunk and its document takes twice as long as its turn.
 create or replace function ragdb_internal.filter_joins(conditions jsonb[]) returns text
 language sql immutable parallel safe
 return case when ragdb_internal.are_of_turns(filter_joins.conditions)
@@ -77,10 +75,8 @@ return case when ragdb_internal.are_of_turns(filter_joins.conditions)
       ' cross join lateral (select o.* from ragdb.documents o'
       ' where o.corpus_id = x.corpus_id and o.doc_no = c.doc_no offset 0) d' end
   || ' where ' || ragdb_internal.filter_sql(filter_joins.conditions);
-comment on function ragdb_internal.filter_joins is
-  'Returns the joins and the condition by which rows x, of corpus_id and chunk_no, meet conditions '
-  'of a filter, given as $1.';
 
+-- Returns the numbers of the chunks of a corpus that have one of some ids, each once, in no order.
 -- Without statistics of a corpus the planner takes a scan of all of it for as good, and that
 -- compares every chunk with every id: force one look-up for each id.
 create or replace function ragdb_internal.chunk_numbers(corpus_id integer, chunk_ids text[])
@@ -91,10 +87,9 @@ return array(
   from (select distinct i.chunk_id from pg_catalog.unnest(chunk_numbers.chunk_ids) i (chunk_id)) i
     cross join lateral (select h.chunk_no from ragdb.chunks h
       where h.corpus_id = chunk_numbers.corpus_id and h.chunk_id = i.chunk_id offset 0) c);
-comment on function ragdb_internal.chunk_numbers is
-  'Returns the numbers of the chunks of a corpus that have one of some ids, each once, in no '
-  'order.';
 
+-- Whether an index has the chunks that meet a condition of a filter: that over metadata, or one of
+-- turns.
 create or replace function ragdb_internal.is_found_by_index(conditions jsonb[]) returns boolean
 language sql immutable parallel safe
 return exists (
@@ -103,12 +98,11 @@ return exists (
     left join ragdb_internal.filter_fields() f on f.field = c.condition ->> 'field'
   where case when f.field is null then o.uses_index
     else ragdb_internal.only_turns_meet(f.of_turns, o.meets_null) end);
-comment on function ragdb_internal.is_found_by_index is
-  'Whether an index has the chunks that meet a condition of a filter: that over metadata, or one '
-  'of turns.';
 
--- The index over metadata knows nothing of corpora. Where most documents are this one's it is
--- better alone: to join it with an index that does takes as long as reading that one whole.
+-- Tells whether the index over metadata finds the documents of a filter better than with an index
+-- that knows corpora. The index over metadata knows nothing of corpora. Where most documents are
+-- this one's it is better alone: to join it with an index that does takes as long as reading that
+-- one whole.
 create or replace function ragdb_internal.prefers_metadata_index(
   corpus_id integer, conditions jsonb[])
 returns boolean
@@ -127,10 +121,8 @@ begin
       where p.corpus_id = prefers_metadata_index.corpus_id
         and r.oid = 'ragdb.documents'::regclass);
 end $$;
-comment on function ragdb_internal.prefers_metadata_index is
-  'Tells whether the index over metadata finds the documents of a filter better than with an index '
-  'that knows corpora.';
 
+-- Returns those of the given chunks of a corpus that meet the conditions of a filter.
 create or replace function ragdb_internal.meeting_conditions(
   corpus_id integer, conditions jsonb[], chunk_nos integer[])
 returns integer[]
@@ -147,11 +139,11 @@ begin
     using conditions, meeting_conditions.corpus_id, meeting_conditions.chunk_nos;
   return v_chunk_nos;
 end $$;
-comment on function ragdb_internal.meeting_conditions is
-  'Returns those of the given chunks of a corpus that meet the conditions of a filter.';
 
--- A look at the turn of every chunk takes 1 µs. The indexes of turns are by an expression, and only
--- a plain scan of one ends where enough are found.
+-- Returns the chunks of a corpus, at most so many (null: all), that meet the conditions of a
+-- filter, found by their turns; null where that does not take less time than to look at all. A look
+-- at the turn of every chunk takes 1 µs. The indexes of turns are by an expression, and only a
+-- plain scan of one ends where enough are found.
 create or replace function ragdb_internal.chunks_of_turns(
   corpus_id integer, conditions jsonb[], most integer)
 returns integer[]
@@ -180,11 +172,10 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.chunks_of_turns is
-  'Returns the chunks of a corpus, at most so many (null: all), that meet the conditions of a '
-  'filter, found by their turns; null where that does not take less time than to look at all.';
 
--- An index over metadata passes over rows where a session lets it (gin_fuzzy_search_limit).
+-- Returns the chunks of a corpus that a filter and a list of chunk ids leave, of a filter alone at
+-- most so many (null: all); null when there is neither. An index over metadata passes over rows
+-- where a session lets it (gin_fuzzy_search_limit). Raises RG410.
 create or replace function ragdb_internal.filtered_chunks(
   corpus_id integer, filter jsonb, chunk_ids text[], most integer default null)
 returns integer[]
@@ -229,6 +220,3 @@ begin
   into v_chunk_nos using v_conditions, filtered_chunks.corpus_id, most;
   return v_chunk_nos;
 end $$;
-comment on function ragdb_internal.filtered_chunks is
-  'Returns the chunks of a corpus that a filter and a list of chunk ids leave, of a filter alone '
-  'at most so many (null: all); null when there is neither. Raises RG410.';

@@ -1,6 +1,8 @@
 -- A filter as its conditions: every condition is one row of one form, a field, an operator and a
 -- value, and is checked before anything is made of it.
 
+-- Returns the conditions of a filter, short forms written out: an array is all, any other value eq,
+-- and min_year the least year. The operator of a field without one is null.
 create or replace function ragdb_internal.filter_terms(filter jsonb)
 returns table (field text, operator text, value jsonb)
 language sql immutable parallel safe
@@ -15,10 +17,9 @@ begin atomic
         else f.value end) s (operators)
     left join lateral jsonb_each(s.operators) o on true;
 end;
-comment on function ragdb_internal.filter_terms is
-  'Returns the conditions of a filter, short forms written out: an array is all, any other value '
-  'eq, and min_year the least year. The operator of a field without one is null.';
 
+-- Says what is wrong with a condition of a filter: no operator, one that is unknown, or a value
+-- that it cannot take. Raises RG410.
 create or replace function ragdb_internal.refuse_condition(field text, operator text, value jsonb)
 returns void
 language plpgsql immutable parallel safe
@@ -52,10 +53,9 @@ begin
       hint = operator || ' takes ' || v_takes
         || coalesce('; field ' || field || ' is a ' || v_type, '');
 end $$;
-comment on function ragdb_internal.refuse_condition is
-  'Says what is wrong with a condition of a filter: no operator, one that is unknown, or a value '
-  'that it cannot take. Raises RG410.';
 
+-- Refuses a filter with more bytes or more conditions than ragdb_internal.limits allows. Raises
+-- RG410.
 create or replace function ragdb_internal.check_filter_size(filter jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -79,10 +79,8 @@ begin
           v_limits.filter_conditions);
   end if;
 end $$;
-comment on function ragdb_internal.check_filter_size is
-  'Refuses a filter with more bytes or more conditions than ragdb_internal.limits allows. Raises '
-  'RG410.';
 
+-- Returns the conditions of a filter, checked. Raises RG410.
 create or replace function ragdb_internal.filter_conditions(filter jsonb)
 returns table (field text, operator text, value jsonb)
 language plpgsql immutable parallel safe
@@ -122,13 +120,10 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb_internal.filter_conditions is
-  'Returns the conditions of a filter, checked. Raises RG410.';
 
+-- Returns the conditions of a filter, checked, as an array for a statement that is made of them.
+-- Raises RG410.
 create or replace function ragdb_internal.condition_array(filter jsonb) returns jsonb[]
 language sql immutable parallel safe
 return array(
   select pg_catalog.to_jsonb(f) from ragdb_internal.filter_conditions(condition_array.filter) f);
-comment on function ragdb_internal.condition_array is
-  'Returns the conditions of a filter, checked, as an array for a statement that is made of them. '
-  'Raises RG410.';

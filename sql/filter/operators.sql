@@ -4,9 +4,12 @@
 -- Every field that is not built in is a key of the metadata, whose values are of any JSON type;
 -- `metadata.` before a key says so of one that has the name of a built-in field.
 
--- jsonb_set is immutable, so its object is made once, where jsonb_build_object makes one for each
--- document. The index takes [{"a": 1}] for the whole of [{"a": 1, "b": 2}], so it does not tell of
--- items that are arrays or objects.
+-- Returns a template of a filter operator with its short forms written out: {eq}, that the metadata
+-- has the given value or an array with it, {has_some}, that it does so of one of the given values,
+-- and {members}, the items of the metadata's value where it is an array. jsonb_set is immutable, so
+-- its object is made once, where jsonb_build_object makes one for each document. The index takes
+-- [{"a": 1}] for the whole of [{"a": 1, "b": 2}], so it does not tell of items that are arrays or
+-- objects.
 create or replace function ragdb_internal.written_out(template text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
@@ -20,11 +23,9 @@ return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.repla
   '{members}', 'pg_catalog.jsonb_array_elements(case'
   ' when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'' then d.metadata -> {key} end)'),
   '{values}', 'array(select e from pg_catalog.jsonb_array_elements({json}) e)');
-comment on function ragdb_internal.written_out is
-  'Returns a template of a filter operator with its short forms written out: {eq}, that the '
-  'metadata has the given value or an array with it, {has_some}, that it does so of one of the '
-  'given values, and {members}, the items of the metadata''s value where it is an array.';
 
+-- Returns the template of a condition that an index answers, which all metadata meets that has one
+-- of the given items, or an array with one.
 create or replace function ragdb_internal.some_item() returns text
 language sql immutable parallel safe
 return 'd.metadata @> any (array(select o'
@@ -32,25 +33,25 @@ return 'd.metadata @> any (array(select o'
   ' (pg_catalog.jsonb_set(''{}'', array[{key}], e)),'
   ' (pg_catalog.jsonb_set(''{}'', array[{key}],'
   ' pg_catalog.jsonb_set(''[]'', ''{0}'', e)))) v (o)))';
-comment on function ragdb_internal.some_item is
-  'Returns the template of a condition that an index answers, which all metadata meets that has '
-  'one of the given items, or an array with one.';
 
--- Worked out when the statement is planned. In strict mode an item that is an array stays one.
+-- Returns the template of whether none of the given items is an array or an object. Worked out when
+-- the statement is planned. In strict mode an item that is an array stays one.
 create or replace function ragdb_internal.plain_items() returns text
 language sql immutable parallel safe
 return 'not pg_catalog.jsonb_path_exists({json},'
   ' ''strict $[*] ? (@.type() == "array" || @.type() == "object")'')';
-comment on function ragdb_internal.plain_items is
-  'Returns the template of whether none of the given items is an array or an object.';
 
--- The templates speak of documents d and chunks c. In them {field} is what is compared: a column,
--- or the metadata's value where it is of the type of the given value; {value} is the given value of
--- that type, {items} an array of the given items of that type, {json} and {text} are the given
--- value as it is, and {key} is the key in the metadata. {met} is whether a value of the field, one
--- of several where a document has many, meets of_value. {some} is what the index answers of a
--- condition that has more to it: where documents are looked at one by one it would only take time.
--- {plain} or is there with it: of plain items the index answers all.
+-- Lists the operators of filters: the JSON types of the value that each takes (null: any), in words
+-- and by name; what must be of the type of a built-in field, the value, its items or (null)
+-- nothing; whether the index over metadata serves it; whether what is null may meet it; its SQL for
+-- one value of a built-in field and for the field, and for metadata. The templates speak of
+-- documents d and chunks c. In them {field} is what is compared: a column, or the metadata's value
+-- where it is of the type of the given value; {value} is the given value of that type, {items} an
+-- array of the given items of that type, {json} and {text} are the given value as it is, and {key}
+-- is the key in the metadata. {met} is whether a value of the field, one of several where a
+-- document has many, meets of_value. {some} is what the index answers of a condition that has more
+-- to it: where documents are looked at one by one it would only take time. {plain} or is there with
+-- it: of plain items the index answers all.
 create or replace function ragdb_internal.filter_operators()
 returns table (
   operator text, takes text, types text[], compares text, uses_index boolean, meets_null boolean,
@@ -90,19 +91,16 @@ begin atomic
   ) o (operator, takes, types, compares, uses_index, meets_null, of_value, of_column,
     metadata_sql);
 end;
-comment on function ragdb_internal.filter_operators is
-  'Lists the operators of filters: the JSON types of the value that each takes (null: any), in '
-  'words and by name; what must be of the type of a built-in field, the value, its items or (null) '
-  'nothing; whether the index over metadata serves it; whether what is null may meet it; its SQL '
-  'for one value of a built-in field and for the field, and for metadata.';
 
+-- Returns the SQL of what the turn t that chunk c is says of itself; null where it is none.
 create or replace function ragdb_internal.said(of_turn text) returns text
 language sql immutable parallel safe
 return '(select ' || said.of_turn || ' from ragdb.turns t'
   ' where t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no)';
-comment on function ragdb_internal.said is
-  'Returns the SQL of what the turn t that chunk c is says of itself; null where it is none.';
 
+-- Lists the built-in fields of filters: their JSON type, whether they are of chunks or of
+-- documents, whether of chunks that are turns, what is compared, of documents d, chunks c or turns
+-- t, the condition around the comparison, and what facets count, of documents d or chunks c.
 create or replace function ragdb_internal.filter_fields()
 returns table (
   field text, type text, of_chunks boolean, of_turns boolean, column_sql text,
@@ -128,19 +126,14 @@ begin atomic
       ragdb_internal.said('t.given ->> ''speaker'''))
   ) f (field, type, of_chunks, of_turns, column_sql, condition_sql, facet_sql);
 end;
-comment on function ragdb_internal.filter_fields is
-  'Lists the built-in fields of filters: their JSON type, whether they are of chunks or of '
-  'documents, whether of chunks that are turns, what is compared, of documents d, chunks c or '
-  'turns t, the condition around the comparison, and what facets count, of documents d or chunks '
-  'c.';
 
+-- Returns the key of the metadata that a field that is not built in names.
 create or replace function ragdb_internal.metadata_key(field text) returns text
 language sql immutable parallel safe
 return case when pg_catalog.starts_with(metadata_key.field, 'metadata.')
   then pg_catalog.substr(metadata_key.field, 10) else metadata_key.field end;
-comment on function ragdb_internal.metadata_key is
-  'Returns the key of the metadata that a field that is not built in names.';
 
+-- Returns the operators of filters, separated by commas.
 create or replace function ragdb_internal.operator_names() returns text
 language sql immutable parallel safe
 return (
@@ -148,5 +141,3 @@ return (
   from ragdb_internal.filter_operators() with ordinality
     o (operator, takes, types, compares, uses_index, meets_null, of_value, of_column, of_metadata,
       n));
-comment on function ragdb_internal.operator_names is
-  'Returns the operators of filters, separated by commas.';

@@ -1,7 +1,8 @@
 -- What a filter and a list of ids demand of a search: to be in the list of what they leave, or,
 -- where that is long, to meet the filter.
 
--- Multiples of the golden section fall into no step with a period of the metadata.
+-- Returns how many chunks of a corpus meet conditions of a filter, about: a look at some points of
+-- it tells. Multiples of the golden section fall into no step with a period of the metadata.
 create or replace function ragdb_internal.sampled_count(
   corpus ragdb.corpora, conditions jsonb[], points integer)
 returns integer
@@ -17,32 +18,28 @@ begin
     into v_count using conditions, corpus.corpus_id, corpus.next_chunk_no, points;
   return v_count;
 end $$;
-comment on function ragdb_internal.sampled_count is
-  'Returns how many chunks of a corpus meet conditions of a filter, about: a look at some points '
-  'of it tells.';
 
+-- What chunks must meet besides words: a list that they are in, or a filter, which about so many
+-- meet; all null for nothing.
 create type ragdb_internal.restriction as (filter jsonb, chunk_nos integer[], count integer);
-comment on type ragdb_internal.restriction is
-  'What chunks must meet besides words: a list that they are in, or a filter, which about so many '
-  'meet; all null for nothing.';
 
+-- Returns how many chunks meet a restriction, of a filter about how many; null where all do.
 create or replace function ragdb_internal.restricted_count(restriction ragdb_internal.restriction)
 returns integer
 language sql immutable parallel safe
 return coalesce((restricted_count.restriction).count,
   pg_catalog.cardinality((restricted_count.restriction).chunk_nos));
-comment on function ragdb_internal.restricted_count is
-  'Returns how many chunks meet a restriction, of a filter about how many; null where all do.';
 
+-- Returns how many chunks may be left of a corpus before its best are looked at first, and only
+-- then whether these are among them.
 create or replace function ragdb_internal.many_chunks(corpus ragdb.corpora) returns integer
 language sql immutable parallel safe
 return greatest(5000, 20 * pg_catalog.sqrt((many_chunks.corpus).chunks))::integer;
-comment on function ragdb_internal.many_chunks is
-  'Returns how many chunks may be left of a corpus before its best are looked at first, and only '
-  'then whether these are among them.';
 
--- To list what a filter leaves takes as long as to look at a sixth as many chunks; where no index
--- has what it asks, at a twentieth as many as there are documents (measured).
+-- Returns how many chunks a search looks at for the best that meet a filter before it lists all
+-- that do; null where a restriction is not a filter. To list what a filter leaves takes as long as
+-- to look at a sixth as many chunks; where no index has what it asks, at a twentieth as many as
+-- there are documents (measured).
 create or replace function ragdb_internal.patience(
   corpus ragdb.corpora, restriction ragdb_internal.restriction)
 returns integer
@@ -54,13 +51,12 @@ begin
     when ragdb_internal.is_found_by_index(ragdb_internal.condition_array(restriction.filter))
       then restriction.count / 6 else corpus.documents / 20 end end;
 end $$;
-comment on function ragdb_internal.patience is
-  'Returns how many chunks a search looks at for the best that meet a filter before it lists all '
-  'that do; null where a restriction is not a filter.';
 
+-- Returns what a filter and a list of chunk ids demand of so many chunks that are wanted of a
+-- corpus: to be in the list of those that they leave, or to meet the filter where it leaves many.
 -- To list what a filter leaves takes the longer the more that is, and to hold the best to it the
 -- longer the less it is, and the more are wanted. Both take as long at three times the root of how
--- many are wanted times how many there are (bench/results.md).
+-- many are wanted times how many there are (bench/results.md). Raises RG410.
 create or replace function ragdb_internal.restriction(
   corpus ragdb.corpora, filter jsonb, chunk_ids text[], wanted integer)
 returns ragdb_internal.restriction
@@ -90,7 +86,3 @@ begin
   end if;
   return v_restriction;
 end $$;
-comment on function ragdb_internal.restriction is
-  'Returns what a filter and a list of chunk ids demand of so many chunks that are wanted of a '
-  'corpus: to be in the list of those that they leave, or to meet the filter where it leaves many. '
-  'Raises RG410.';

@@ -1,19 +1,19 @@
 -- Which edges were added by themselves. No document says them, so each is recorded when it comes
 -- and when it is taken away; one whose chunk went goes without a record.
 
+-- Returns what an added edge is called among the recorded states of its corpus.
 create or replace function ragdb_internal.edge_key(edge ragdb_internal.chunk_edge) returns text
 language sql immutable parallel safe
 return pg_catalog.jsonb_build_array(
   (edge).parent_no, (edge).child_no, (edge).edge_type)::text;
-comment on function ragdb_internal.edge_key is
-  'Returns what an added edge is called among the recorded states of its corpus.';
 
+-- Returns what is recorded of an added edge that is there.
 create or replace function ragdb_internal.edge_hash(key text) returns bytea
 language sql immutable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(key));
-comment on function ragdb_internal.edge_hash is
-  'Returns what is recorded of an added edge that is there.';
 
+-- Records that some edges were added, or that they were taken away; the caller holds the corpus
+-- lock.
 create or replace function ragdb_internal.record_edges(
   corpus_id integer, edges ragdb_internal.chunk_edge[], are_there boolean)
 returns void
@@ -26,6 +26,3 @@ begin atomic
         row(e.parent_no, e.child_no, e.edge_type)::ragdb_internal.chunk_edge) k (key)
     having count(*) > 0;
 end;
-comment on function ragdb_internal.record_edges is
-  'Records that some edges were added, or that they were taken away; the caller holds the corpus '
-  'lock.';

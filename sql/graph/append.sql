@@ -1,8 +1,9 @@
 -- Turns that come one by one. They go into a document of their session that nothing but appending
 -- writes, so that a file of the same session can be put again without losing what was appended.
 
--- The identity of a document that grows: each turn is hashed onto what was there, so that it is the
--- same in whatever batches they came.
+-- Returns the doc_cid of a conversation with some turns more: the SHA-256 of the one before and of
+-- a turn, turn by turn. The identity of a document that grows: each turn is hashed onto what was
+-- there, so that it is the same in whatever batches they came.
 create or replace function ragdb_internal.grown_cid(
   cid text, turns ragdb_internal.parsed_turn[])
 returns text
@@ -21,10 +22,8 @@ begin
   end loop;
   return v_cid;
 end $$;
-comment on function ragdb_internal.grown_cid is
-  'Returns the doc_cid of a conversation with some turns more: the SHA-256 of the one before and '
-  'of a turn, turn by turn.';
 
+-- Returns the doc_cid of a conversation that was not a file, or is no longer what its file says.
 create or replace function ragdb_internal.session_cid(
   session text, turns ragdb_internal.parsed_turn[])
 returns text
@@ -32,18 +31,16 @@ language sql stable parallel safe
 return ragdb_internal.grown_cid('sha256:' || pg_catalog.encode(pg_catalog.sha256(
     ragdb_internal.packed('ragdb-session-1') || ragdb_internal.packed(session_cid.session)), 'hex'),
   session_cid.turns);
-comment on function ragdb_internal.session_cid is
-  'Returns the doc_cid of a conversation that was not a file, or is no longer what its file says.';
 
+-- Returns the bytes of the texts of some turns.
 create or replace function ragdb_internal.turn_bytes(turns ragdb_internal.parsed_turn[])
 returns bigint
 language sql immutable parallel safe
 return (
   select coalesce(pg_catalog.sum(pg_catalog.octet_length(t.text)), 0)
     from pg_catalog.unnest(turn_bytes.turns) t);
-comment on function ragdb_internal.turn_bytes is
-  'Returns the bytes of the texts of some turns.';
 
+-- Returns turns as the next chunks of a document.
 create or replace function ragdb_internal.appended_chunks(
   corpus ragdb.corpora, document ragdb.documents, turns ragdb_internal.parsed_turn[])
 returns ragdb_internal.planned_chunk[]
@@ -67,9 +64,9 @@ return array(
             and c.doc_no = (appended_chunks.document).doc_no
             and c.ordinal = (appended_chunks.document).chunks - 1), -2) as ending) l
   order by t.n);
-comment on function ragdb_internal.appended_chunks is
-  'Returns turns as the next chunks of a document.';
 
+-- Writes turns as the next chunks of a document, indexed and embedded; the caller holds the corpus
+-- lock. Raises RG413.
 create or replace function ragdb_internal.extend_document(
   corpus ragdb.corpora, document ragdb.documents, turns ragdb_internal.parsed_turn[])
 returns void
@@ -103,10 +100,9 @@ begin
   -- what is there now is no longer in the original
   perform ragdb_internal.drop_unused_blobs(v_id, array[document.doc_cid]);
 end $$;
-comment on function ragdb_internal.extend_document is
-  'Writes turns as the next chunks of a document, indexed and embedded; the caller holds the '
-  'corpus lock. Raises RG413.';
 
+-- Returns the document that the turns of a session are appended to; null where there is none yet.
+-- Raises RG409.
 create or replace function ragdb_internal.session_document(corpus_id integer, session text)
 returns ragdb.documents
 language plpgsql stable parallel safe
@@ -128,11 +124,9 @@ begin
   end if;
   return v_document;
 end $$;
-comment on function ragdb_internal.session_document is
-  'Returns the document that the turns of a session are appended to; null where there is none yet. '
-  'Raises RG409.';
 
--- A conversation that is put again says nothing of what is in another document.
+-- Stores the edges that lead to appended turns. A conversation that is put again says nothing of
+-- what is in another document.
 create or replace function ragdb_internal.store_appended_edges(
   corpus_id integer, edges ragdb_internal.parsed_edge[])
 returns void
@@ -166,9 +160,8 @@ begin
     into v_added from stored s where s.is_added;
   perform ragdb_internal.record_edges(store_appended_edges.corpus_id, v_added, true);
 end $$;
-comment on function ragdb_internal.store_appended_edges is
-  'Stores the edges that lead to appended turns.';
 
+-- Returns the place of the turn that was said first among some stored ones.
 create or replace function ragdb_internal.first_place(
   corpus_id integer, turns ragdb_internal.parsed_turn[])
 returns ragdb_internal.turn_place
@@ -186,9 +179,9 @@ return (
         where t.corpus_id = first_place.corpus_id and t.chunk_no = c.chunk_no
         offset 0) t
     order by t.created_at, t.place, t.chunk_no limit 1);
-comment on function ragdb_internal.first_place is
-  'Returns the place of the turn that was said first among some stored ones.';
 
+-- Writes turns that a session does not have yet, derived from what is before them; the caller holds
+-- the corpus lock. Raises RG409, RG412, RG413.
 create or replace function ragdb_internal.store_appended(
   corpus ragdb.corpora, session text, document jsonb, turns ragdb_internal.parsed_turn[],
   edges ragdb_internal.parsed_edge[])
@@ -223,6 +216,3 @@ begin
   perform ragdb_internal.derive_turns(
     v_id, array[session], ragdb_internal.first_place(v_id, turns));
 end $$;
-comment on function ragdb_internal.store_appended is
-  'Writes turns that a session does not have yet, derived from what is before them; the caller '
-  'holds the corpus lock. Raises RG409, RG412, RG413.';

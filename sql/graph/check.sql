@@ -1,5 +1,7 @@
 -- A conversation that contradicts itself is refused whole, with the ids that do.
 
+-- Refuses what is not an array of at most 1000 conversations, each with its session and its
+-- messages. Raises RG412.
 create or replace function ragdb_internal.check_conversations(conversations jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -33,10 +35,8 @@ begin
           '[{"id", "parent_id", "role", "text"}]}';
   end if;
 end $$;
-comment on function ragdb_internal.check_conversations is
-  'Refuses what is not an array of at most 1000 conversations, each with its session and its '
-  'messages. Raises RG412.';
 
+-- Refuses conversations of which a message has a field that is missing or bad. Raises RG412.
 create or replace function ragdb_internal.check_messages(conversations jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -81,9 +81,9 @@ begin
           '"phase", "salience", "speaker"}';
   end if;
 end $$;
-comment on function ragdb_internal.check_messages is
-  'Refuses conversations of which a message has a field that is missing or bad. Raises RG412.';
 
+-- Refuses two turns of one id, and a parent that is the turn itself, or neither given nor known
+-- (chunk ids). Raises RG412.
 create or replace function ragdb_internal.check_turns(
   turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[], known text[])
 returns void
@@ -118,11 +118,9 @@ begin
           'parent out for a root; ragdb.add_edges() joins turns of two conversations';
   end if;
 end $$;
-comment on function ragdb_internal.check_turns is
-  'Refuses two turns of one id, and a parent that is the turn itself, or neither given nor known '
-  '(chunk ids). Raises RG412.';
 
--- What no root leads to is on a cycle or behind one.
+-- Refuses replies and branches that form a cycle. What no root leads to is on a cycle or behind
+-- one. Raises RG412.
 create or replace function ragdb_internal.check_replies(
   turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns void
@@ -156,5 +154,3 @@ begin
           'for anything else';
   end if;
 end $$;
-comment on function ragdb_internal.check_replies is
-  'Refuses replies and branches that form a cycle. Raises RG412.';

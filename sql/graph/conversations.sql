@@ -1,8 +1,8 @@
 -- The graph of conversations: turns are chunks that know their session, role and place; edges are
 -- what was said to what.
 
--- A conversation is a document whose chunks are its messages; its text is the messages with a blank
--- line between.
+-- Returns conversations as ragdb.put_documents takes documents. A conversation is a document whose
+-- chunks are its messages; its text is the messages with a blank line between.
 create or replace function ragdb_internal.conversation_documents(
   conversations jsonb, turns ragdb_internal.parsed_turn[])
 returns jsonb
@@ -27,12 +27,11 @@ return coalesce((
                 over (partition by t.nth order by t.place) - 2 as ending
             from pg_catalog.unnest(turns) t) z
         group by z.nth) t on t.nth = c.n - 1), '[]');
-comment on function ragdb_internal.conversation_documents is
-  'Returns conversations as ragdb.put_documents takes documents.';
 
--- Every chunk and edge is looked up by its key (lateral, offset 0), and by a number of the corpus
--- that the planner does not see: of a corpus that is new it believes that it has a row or two, and
--- would scan it for each message.
+-- Stores turns whose chunks are stored; what is derived from others is yet to come. Every chunk and
+-- edge is looked up by its key (lateral, offset 0), and by a number of the corpus that the planner
+-- does not see: of a corpus that is new it believes that it has a row or two, and would scan it for
+-- each message.
 create or replace function ragdb_internal.store_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[])
 returns void
@@ -57,9 +56,8 @@ begin atomic
           place = excluded.place, complexity = excluded.complexity, given = excluded.given,
           created_at = excluded.created_at;
 end;
-comment on function ragdb_internal.store_turns is
-  'Stores turns whose chunks are stored; what is derived from others is yet to come.';
 
+-- Returns edges by the numbers of their chunks.
 create or replace function ragdb_internal.numbered_edges(
   corpus_id integer, edges ragdb_internal.parsed_edge[])
 returns table (parent_no integer, child_no integer, edge_type text)
@@ -77,9 +75,9 @@ begin atomic
         where c.corpus_id = n.corpus_id and c.chunk_id = g.child_id
         offset 0) k;
 end;
-comment on function ragdb_internal.numbered_edges is
-  'Returns edges by the numbers of their chunks.';
 
+-- Returns the edges that conversations say, from a turn to one of these, with their places in the
+-- table.
 create or replace function ragdb_internal.edges_between_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[])
 returns table (at tid, parent_no integer, child_no integer, edge_type text)
@@ -101,12 +99,9 @@ begin atomic
         where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no and p.doc_no = c.doc_no
         offset 0) p;
 end;
-comment on function ragdb_internal.edges_between_turns is
-  'Returns the edges that conversations say, from a turn to one of these, with their places in '
-  'the table.';
 
--- Edges that the conversation no longer has go. A document may link to the conversation: such an
--- edge stays.
+-- Makes the edges between turns those of their conversations. Edges that the conversation no longer
+-- has go. A document may link to the conversation: such an edge stays.
 create or replace function ragdb_internal.store_edges(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns void
@@ -127,10 +122,9 @@ begin atomic
       order by n.parent_no, n.child_no, n.edge_type
     on conflict do nothing;
 end;
-comment on function ragdb_internal.store_edges is
-  'Makes the edges between turns those of their conversations.';
 
--- Messages are chunks before they are turns.
+-- Has events of this transaction tell of the turns of their documents too. Messages are chunks
+-- before they are turns.
 create or replace function ragdb_internal.tell_turns(corpus_id integer, event_ids uuid[])
 returns void
 language plpgsql
@@ -158,8 +152,6 @@ begin
       h (event_id, hash)
     where e.corpus_id = tell_turns.corpus_id and e.event_id = h.event_id;
 end $$;
-comment on function ragdb_internal.tell_turns is
-  'Has events of this transaction tell of the turns of their documents too.';
 
 create or replace function ragdb.put_conversations(
   corpus text, conversations jsonb, force boolean default false)

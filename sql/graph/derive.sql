@@ -8,6 +8,7 @@
 -- looked up by its key or in that order (lateral with offset 0, or limit): what the planner
 -- believes of the size of a session decides nothing.
 
+-- Returns the replies and branches that lead to some turns from turns of their own sessions.
 create or replace function ragdb_internal.answered_turns(corpus_id integer, chunk_nos integer[])
 returns table (child_no integer, parent_no integer)
 language sql stable parallel safe
@@ -29,10 +30,11 @@ begin atomic
         offset 0) p
     where p.session_id = t.session_id;
 end;
-comment on function ragdb_internal.answered_turns is
-  'Returns the replies and branches that lead to some turns from turns of their own sessions.';
 
--- Each turn once, after all that it answers: paths are many where turns answer several.
+-- Returns the fewest steps to each of some nodes: depths is what is known of them, waiting how many
+-- each of them answers; what answers node n is answers[first_answer[n]] up to first_answer[n + 1].
+-- Null on a cycle. Each turn once, after all that it answers: paths are many where turns answer
+-- several.
 create or replace function ragdb_internal.walked_depths(
   depths integer[], waiting integer[], first_answer integer[], answers integer[])
 returns integer[]
@@ -59,11 +61,8 @@ begin
   end loop;
   return depths;
 end $$;
-comment on function ragdb_internal.walked_depths is
-  'Returns the fewest steps to each of some nodes: depths is what is known of them, waiting how '
-  'many each of them answers; what answers node n is answers[first_answer[n]] up to '
-  'first_answer[n + 1]. Null on a cycle.';
 
+-- Refuses turns of which one has no depth. Raises RG412.
 create or replace function ragdb_internal.check_depths(
   corpus_id integer, chunk_nos integer[], depths integer[])
 returns void
@@ -84,9 +83,10 @@ begin
           'for anything else';
   end if;
 end $$;
-comment on function ragdb_internal.check_depths is
-  'Refuses turns of which one has no depth. Raises RG412.';
 
+-- Returns the depth of each of some turns, by the replies and branches that lead to them (children
+-- and parents): a turn that is not among them has the depth that is stored. Raises RG412 for a
+-- cycle.
 create or replace function ragdb_internal.turn_depths(
   corpus_id integer, chunk_nos integer[], children integer[], parents integer[])
 returns integer[]
@@ -131,15 +131,12 @@ begin
   perform ragdb_internal.check_depths(corpus_id, chunk_nos, v_depths);
   return v_depths;
 end $$;
-comment on function ragdb_internal.turn_depths is
-  'Returns the depth of each of some turns, by the replies and branches that lead to them '
-  '(children and parents): a turn that is not among them has the depth that is '
-  'stored. Raises RG412 for a cycle.';
 
+-- A place in the order of a session.
 create type ragdb_internal.turn_place as (
   created_at timestamptz, place integer, chunk_no integer);
-comment on type ragdb_internal.turn_place is 'A place in the order of a session.';
 
+-- Returns the turns of some sessions from a place on, in no order.
 create or replace function ragdb_internal.turns_from(
   corpus_id integer, sessions text[], first ragdb_internal.turn_place)
 returns integer[]
@@ -154,9 +151,8 @@ return array(
             >= ((turns_from.first).created_at, (turns_from.first).place,
               (turns_from.first).chunk_no)
         offset 0) t);
-comment on function ragdb_internal.turns_from is
-  'Returns the turns of some sessions from a place on, in no order.';
 
+-- Returns how many turns of a session answer a turn (0: none) before a place.
 create or replace function ragdb_internal.siblings_before(
   corpus_id integer, session_id text, answers_no integer, first ragdb_internal.turn_place)
 returns integer
@@ -169,10 +165,9 @@ return coalesce((
         < ((siblings_before.first).created_at, (siblings_before.first).place,
           (siblings_before.first).chunk_no)
     order by t.created_at desc, t.place desc, t.chunk_no desc limit 1), 0);
-comment on function ragdb_internal.siblings_before is
-  'Returns how many turns of a session answer a turn (0: none) before a place.';
 
--- Where a turn answers several, the one of the least id counts.
+-- Returns where turns stand that are all of their sessions from a place on. Where a turn answers
+-- several, the one of the least id counts.
 create or replace function ragdb_internal.placed_turns(
   corpus_id integer, turns integer[], first ragdb_internal.turn_place)
 returns ragdb_internal.placed_turn[]
@@ -213,9 +208,9 @@ begin
       )::ragdb_internal.placed_turn
     from member m join family f on (f.session_id, f.answers) = (m.session_id, m.answers));
 end $$;
-comment on function ragdb_internal.placed_turns is
-  'Returns where turns stand that are all of their sessions from a place on.';
 
+-- Sets depth, sibling order, homogeneity and salience of the turns of some sessions from a place
+-- on: nothing before it depends on what comes later. Raises RG412 where replies form a cycle.
 create or replace function ragdb_internal.derive_turns(
   corpus_id integer, sessions text[],
   first ragdb_internal.turn_place default row('-infinity', 0, 0))
@@ -235,6 +230,3 @@ begin
       corpus_id, ragdb_internal.placed_turns(corpus_id, v_turns, first));
   end if;
 end $$;
-comment on function ragdb_internal.derive_turns is
-  'Sets depth, sibling order, homogeneity and salience of the turns of some sessions from a place '
-  'on: nothing before it depends on what comes later. Raises RG412 where replies form a cycle.';

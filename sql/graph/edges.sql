@@ -5,9 +5,10 @@ create type ragdb.edge as (parent_id text, child_id text, edge_type text, is_add
 comment on type ragdb.edge is
   'An edge between two chunks; is_added where it was added by itself, so that no document says it.';
 
+-- An edge as it is given, with its position from 0.
 create type ragdb_internal.given_edge as (n bigint, parent_id text, child_id text, edge_type text);
-comment on type ragdb_internal.given_edge is 'An edge as it is given, with its position from 0.';
 
+-- Reads edges, at most 10000; a type that is not given is reference. Raises RG412.
 create or replace function ragdb_internal.given_edges(edges jsonb)
 returns ragdb_internal.given_edge[]
 language plpgsql immutable parallel safe
@@ -39,9 +40,8 @@ begin
         coalesce(e.v ->> 'edge_type', 'reference'))::ragdb_internal.given_edge
       from jsonb_array_elements(edges) with ordinality e (v, n) order by e.n);
 end $$;
-comment on function ragdb_internal.given_edges is
-  'Reads edges, at most 10000; a type that is not given is reference. Raises RG412.';
 
+-- Returns edges by the numbers of their chunks. Raises RG406.
 create or replace function ragdb_internal.numbered_ends(
   corpus_id integer, edges ragdb_internal.given_edge[])
 returns ragdb_internal.chunk_edge[]
@@ -75,10 +75,9 @@ begin
       cross join lateral (select c.chunk_no from ragdb.chunks c
         where c.corpus_id = numbered_ends.corpus_id and c.chunk_id = g.child_id offset 0) k);
 end $$;
-comment on function ragdb_internal.numbered_ends is
-  'Returns edges by the numbers of their chunks. Raises RG406.';
 
--- Upwards: a reply has few turns above it, and may have many below. A cycle has a new edge.
+-- Refuses stored replies and branches that lead back to where they began. Upwards: a reply has few
+-- turns above it, and may have many below. A cycle has a new edge. Raises RG412.
 create or replace function ragdb_internal.check_acyclic(
   corpus_id integer, edges ragdb_internal.chunk_edge[])
 returns void
@@ -113,10 +112,9 @@ begin
       check_acyclic.corpus_id, v_above, v_children, v_parents);
   end if;
 end $$;
-comment on function ragdb_internal.check_acyclic is
-  'Refuses stored replies and branches that lead back to where they began. Raises RG412.';
 
--- A reply within a session moves what is below it; any other edge changes the child alone.
+-- Derives what edges that were added or removed change. A reply within a session moves what is
+-- below it; any other edge changes the child alone.
 create or replace function ragdb_internal.derive_joined(
   corpus_id integer, edges ragdb_internal.chunk_edge[])
 returns void
@@ -140,9 +138,9 @@ begin
   perform ragdb_internal.weigh_turns(derive_joined.corpus_id, array(
     select distinct e.child_no from unnest(edges) e));
 end $$;
-comment on function ragdb_internal.derive_joined is
-  'Derives what edges that were added or removed change.';
 
+-- Stores edges that are added, on record, derives what they change, and returns how many are new;
+-- the caller holds the corpus lock. Raises RG412.
 create or replace function ragdb_internal.join_chunks(
   corpus_id integer, edges ragdb_internal.chunk_edge[])
 returns integer
@@ -167,9 +165,6 @@ begin
   perform ragdb_internal.derive_joined(join_chunks.corpus_id, edges);
   return cardinality(v_joined);
 end $$;
-comment on function ragdb_internal.join_chunks is
-  'Stores edges that are added, on record, derives what they change, and returns how many are new; '
-  'the caller holds the corpus lock. Raises RG412.';
 
 create or replace function ragdb.add_edges(corpus text, edges jsonb) returns integer
 language plpgsql security definer -- edges are granted to nobody
@@ -189,7 +184,8 @@ comment on function ragdb.add_edges is
   'default. Returns how many are new. They stay as long as both chunks. A reply within a session '
   'has all of the session derived anew. Raises RG400, RG401, RG404, RG406, RG412.';
 
--- What a document has come to say since is an edge of its own then.
+-- Takes added edges away, on record, derives what they change, and returns how many went; the
+-- caller holds the corpus lock. What a document has come to say since is an edge of its own then.
 create or replace function ragdb_internal.part_chunks(
   corpus_id integer, edges ragdb_internal.chunk_edge[])
 returns integer
@@ -222,9 +218,6 @@ begin
   perform ragdb_internal.derive_joined(part_chunks.corpus_id, edges);
   return cardinality(v_parted);
 end $$;
-comment on function ragdb_internal.part_chunks is
-  'Takes added edges away, on record, derives what they change, and returns how many went; the '
-  'caller holds the corpus lock.';
 
 create or replace function ragdb.remove_edges(corpus text, edges jsonb) returns integer
 language plpgsql security definer -- edges are granted to nobody

@@ -1,5 +1,6 @@
 -- Appending turns to a session: what is refused, what is there already, and what is new.
 
+-- Returns turns that are appended as a conversation; those without a time are said now.
 create or replace function ragdb_internal.given_session(session text, turns jsonb)
 returns jsonb
 language sql stable parallel safe
@@ -12,9 +13,8 @@ return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
             else t.v end order by t.n), '[]')
         from pg_catalog.jsonb_array_elements(turns) with ordinality t (v, n))
     else turns end));
-comment on function ragdb_internal.given_session is
-  'Returns turns that are appended as a conversation; those without a time are said now.';
 
+-- Refuses turns that have a field which nothing reads. Raises RG412.
 create or replace function ragdb_internal.check_turn_fields(turns jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -34,9 +34,9 @@ begin
         hint = 'its fields are ' || array_to_string(v_fields, ', ');
   end if;
 end $$;
-comment on function ragdb_internal.check_turn_fields is
-  'Refuses turns that have a field which nothing reads. Raises RG412.';
 
+-- Refuses turns that are not complete, or too many, and a document with other fields than it may
+-- have. Raises RG400, RG412, RG413.
 create or replace function ragdb_internal.check_appended(conversation jsonb, document jsonb)
 returns void
 language plpgsql stable parallel safe
@@ -62,10 +62,8 @@ begin
         hint = 'leave it out, or give {"title": "…", "metadata": {"project": "…"}}';
   end if;
 end $$;
-comment on function ragdb_internal.check_appended is
-  'Refuses turns that are not complete, or too many, and a document with other fields than it may '
-  'have. Raises RG400, RG412, RG413.';
 
+-- Returns those parents of edges that are stored turns of a session.
 create or replace function ragdb_internal.known_parents(
   corpus_id integer, session text, edges ragdb_internal.parsed_edge[])
 returns text[]
@@ -83,9 +81,8 @@ return array(
         where t.corpus_id = known_parents.corpus_id and t.chunk_no = c.chunk_no
         offset 0) t
     where t.session_id = known_parents.session);
-comment on function ragdb_internal.known_parents is
-  'Returns those parents of edges that are stored turns of a session.';
 
+-- Returns the id of a parent that is given for a stored turn and that it does not have, or null.
 create or replace function ragdb_internal.lacking_parent(
   corpus_id integer, chunk_no integer, chunk_id text, edges ragdb_internal.parsed_edge[])
 returns text
@@ -98,14 +95,12 @@ return (
         join ragdb.edges e on e.corpus_id = p.corpus_id and e.parent_no = p.chunk_no
       where p.corpus_id = lacking_parent.corpus_id and p.chunk_id = g.parent_id
         and e.child_no = lacking_parent.chunk_no and e.edge_type = g.edge_type));
-comment on function ragdb_internal.lacking_parent is
-  'Returns the id of a parent that is given for a stored turn and that it does not have, or null.';
 
+-- A given turn whose id is there already; differs says in what it is another, or is null.
 create type ragdb_internal.stored_turn as (
   place bigint, raw_id text, chunk_id text, differs text);
-comment on type ragdb_internal.stored_turn is
-  'A given turn whose id is there already; differs says in what it is another, or is null.';
 
+-- Returns those of some turns whose ids are there already.
 create or replace function ragdb_internal.stored_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns setof ragdb_internal.stored_turn
@@ -132,11 +127,11 @@ begin atomic
     cross join lateral (select ragdb_internal.lacking_parent(
       stored_turns.corpus_id, c.chunk_no, g.chunk_id, edges) as parent) l;
 end;
-comment on function ragdb_internal.stored_turns is
-  'Returns those of some turns whose ids are there already.';
 
--- Who sends a turn again sends what he sent before: it is there, and nothing is written. Anything
--- else under its id is another turn, and what was said stays as it was said.
+-- Returns those of some turns that are not stored yet. Who sends a turn again sends what he sent
+-- before: it is there, and nothing is written. Anything else under its id is another turn, and what
+-- was said stays as it was said. Raises RG409 for one that is stored with another text, role,
+-- session or parent.
 create or replace function ragdb_internal.new_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns ragdb_internal.parsed_turn[]
@@ -163,9 +158,6 @@ begin
     select g from unnest(turns) g
       where g.chunk_id not in (select s.chunk_id from unnest(v_there) s) order by g.place);
 end $$;
-comment on function ragdb_internal.new_turns is
-  'Returns those of some turns that are not stored yet. Raises RG409 for one that is stored with '
-  'another text, role, session or parent.';
 
 create or replace function ragdb.append_turns(
   corpus text, session text, turns jsonb, document jsonb default null)

@@ -1,7 +1,8 @@
 -- Ids of messages: UUIDs, given or made.
 
--- SHA-1 is here only for UUIDs of version 5 (RFC 9562), which are defined by it; the server has no
--- other. The letters are those of FIPS 180-4.
+-- Returns the SHA-1 (FIPS 180-4) of some bytes, for UUIDs of version 5 alone. SHA-1 is here only
+-- for UUIDs of version 5 (RFC 9562), which are defined by it; the server has no other. The letters
+-- are those of FIPS 180-4.
 create or replace function ragdb_internal.sha1(data bytea) returns bytea
 language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
@@ -41,9 +42,8 @@ begin
   return substr(int8send(h[1]), 5) || substr(int8send(h[2]), 5) || substr(int8send(h[3]), 5)
     || substr(int8send(h[4]), 5) || substr(int8send(h[5]), 5);
 end $$;
-comment on function ragdb_internal.sha1 is
-  'Returns the SHA-1 (FIPS 180-4) of some bytes, for UUIDs of version 5 alone.';
 
+-- Returns the UUID of version 5 (RFC 9562) of a name in a namespace.
 create or replace function ragdb_internal.uuid5(namespace uuid, name bytea) returns uuid
 language sql immutable strict parallel safe
 begin atomic
@@ -53,15 +53,15 @@ begin atomic
         8, (pg_catalog.get_byte(s.bytes, 8) & 63) | 128), 'hex')::uuid
     from (select ragdb_internal.sha1(pg_catalog.uuid_send(namespace) || name) as bytes) s;
 end;
-comment on function ragdb_internal.uuid5 is
-  'Returns the UUID of version 5 (RFC 9562) of a name in a namespace.';
 
+-- Tells whether a text is a UUID with hyphens.
 create or replace function ragdb_internal.is_uuid(id text) returns boolean
 language sql immutable parallel safe
 return id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$';
-comment on function ragdb_internal.is_uuid is 'Tells whether a text is a UUID with hyphens.';
 
--- A message that is stored has no longer ones, and SHA-1 of a megabyte takes seconds here.
+-- Returns the version 5 UUID of a message whose id is not a UUID; null for a part that is null. A
+-- message that is stored has no longer ones, and SHA-1 of a megabyte takes seconds here. Raises
+-- RG400.
 create or replace function ragdb_internal.made_turn_id(corpus text, session text, id text)
 returns text
 language plpgsql stable parallel safe
@@ -79,9 +79,6 @@ begin
   return ragdb_internal.uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
     ragdb_internal.packed(corpus) || ragdb_internal.packed(session) || ragdb_internal.packed(id));
 end $$;
-comment on function ragdb_internal.made_turn_id is
-  'Returns the version 5 UUID of a message whose id is not a UUID; null for a part that is null. '
-  'Raises RG400.';
 
 -- A message id that is a UUID is kept in its canonical form; any other becomes one, the same in
 -- every database. Definer: what it calls is private.

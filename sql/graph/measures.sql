@@ -1,22 +1,21 @@
 -- What one turn comes to: its phase, its novelty, its salience, its parts and its place in time.
 
--- From the weightiest to the least; ties between phases go to the earlier.
+-- Returns the phases of a turn, in the order in which a slice policy lists their weights. From the
+-- weightiest to the least; ties between phases go to the earlier.
 create or replace function ragdb_internal.phases() returns text[]
 language sql immutable parallel safe
 return array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'];
-comment on function ragdb_internal.phases is
-  'Returns the phases of a turn, in the order in which a slice policy lists their weights.';
 
--- The table of edges has these types in a constraint.
+-- Returns the place of a type of edges in the order of a slice; null for what is not a type. The
+-- table of edges has these types in a constraint.
 create or replace function ragdb_internal.edge_order(edge_type text) returns integer
 language sql immutable parallel safe
 return pg_catalog.array_position(
   array['reply', 'branch', 'reference', 'default'], edge_order.edge_type);
-comment on function ragdb_internal.edge_order is
-  'Returns the place of a type of edges in the order of a slice; null for what is not a type.';
 
--- Phase by keywords and form. Each rule adds to one phase; the best of at least 0.3 wins, ties in
--- the order of the list.
+-- Returns the phase of a turn by its role and text: the rule of the highest weight of at least 0.3,
+-- else exploration. Phase by keywords and form. Each rule adds to one phase; the best of at least
+-- 0.3 wins, ties in the order of the list.
 create or replace function ragdb_internal.turn_phase(role text, text text) returns text
 language sql immutable strict parallel safe
 begin atomic
@@ -44,11 +43,9 @@ begin atomic
         pg_catalog.regexp_count(turn_phase.text, '^[ \t]*([-*+]|[0-9]+[.)])[ \t]', 1, 'n')
           as items) t;
 end;
-comment on function ragdb_internal.turn_phase is
-  'Returns the phase of a turn by its role and text: the rule of the highest weight of at least '
-  '0.3, else exploration.';
 
--- How far a turn is from the ten before it; nothing while one of them has no embedding.
+-- Returns how new a turn is beside those before it (null: it is the first), 0 to 0.1. How far a
+-- turn is from the ten before it; nothing while one of them has no embedding.
 create or replace function ragdb_internal.turn_novelty(embedding vector, earlier vector[])
 returns float8
 language sql immutable parallel safe
@@ -59,9 +56,9 @@ return case
   else least(0.1::float8, greatest(0, 0.1::float8 * (
     select 1 - pg_catalog.avg(pg_catalog.round((1 - (embedding <=> e.v))::numeric, 6))
       from pg_catalog.unnest(earlier) e (v)))) end;
-comment on function ragdb_internal.turn_novelty is
-  'Returns how new a turn is beside those before it (null: it is the first), 0 to 0.1.';
 
+-- Returns the salience that a turn was given, else 0 to 1 by its feedback, a new phase, the
+-- references to it and its novelty.
 create or replace function ragdb_internal.turn_salience(
   given jsonb, is_transition boolean, referrals bigint, novelty float8)
 returns float8
@@ -73,18 +70,15 @@ return coalesce(
     + case when is_transition then 0.1::float8 else 0 end
     + least(0.05::float8 * coalesce(referrals, 0), 0.15::float8)
     + novelty)));
-comment on function ragdb_internal.turn_salience is
-  'Returns the salience that a turn was given, else 0 to 1 by its feedback, a new phase, the '
-  'references to it and its novelty.';
 
+-- Returns the number of parts of a turn: its text, code blocks and images.
 create or replace function ragdb_internal.turn_complexity(text text) returns real
 language sql immutable strict parallel safe
 return 1 + pg_catalog.regexp_count(turn_complexity.text, '^```', 1, 'n') / 2
   + pg_catalog.regexp_count(turn_complexity.text, '!\[[^]]*\]\(');
-comment on function ragdb_internal.turn_complexity is
-  'Returns the number of parts of a turn: its text, code blocks and images.';
 
--- Not stored: the span of a session grows with every turn. Both ends are the first of an index.
+-- Returns the position of a time in the time span of a session, 0 to 1; null of no session. Not
+-- stored: the span of a session grows with every turn. Both ends are the first of an index.
 create or replace function ragdb_internal.turn_temporal(
   corpus_id integer, session_id text, created_at timestamptz)
 returns real
@@ -101,12 +95,9 @@ return (
         where t.corpus_id = turn_temporal.corpus_id
           and t.session_id = turn_temporal.session_id
         order by t.created_at desc limit 1) as last) s);
-comment on function ragdb_internal.turn_temporal is
-  'Returns the position of a time in the time span of a session, 0 to 1; null of no session.';
 
--- As a play has it: a name above what is said, so that it is found and shown with it.
+-- Returns the heading path of a turn: who speaks, where that has a name. As a play has it: a name
+-- above what is said, so that it is found and shown with it.
 create or replace function ragdb_internal.turn_heading(given jsonb) returns text[]
 language sql immutable parallel safe
 return case when given ->> 'speaker' is null then '{}' else array[given ->> 'speaker'] end;
-comment on function ragdb_internal.turn_heading is
-  'Returns the heading path of a turn: who speaks, where that has a name.';

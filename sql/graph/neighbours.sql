@@ -2,6 +2,7 @@
 --
 -- Definers, because chunks and edges are granted to nobody.
 
+-- Returns the number of a chunk. Raises RG406.
 create or replace function ragdb_internal.anchored(corpus ragdb.corpora, chunk_id text)
 returns integer
 language plpgsql stable parallel safe
@@ -17,8 +18,6 @@ begin
   end if;
   return v_chunk_no;
 end $$;
-comment on function ragdb_internal.anchored is
-  'Returns the number of a chunk. Raises RG406.';
 
 create or replace function ragdb.get_parents(corpus text, chunk_id text) returns setof ragdb.edge
 language plpgsql stable security definer

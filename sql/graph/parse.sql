@@ -1,18 +1,18 @@
 -- Conversations as they are put, read into turns and edges. That is done once: an id that is not a
 -- UUID costs a SHA-1.
 
+-- A message of a conversation that is put: conversation (from 0), place in it, id as given and as
+-- chunk id.
 create type ragdb_internal.parsed_turn as (
   nth bigint, session_id text, place bigint, raw_id text, chunk_id text, role text, given jsonb,
   created_at timestamptz, text text);
-comment on type ragdb_internal.parsed_turn is
-  'A message of a conversation that is put: conversation (from 0), place in it, id as given and as '
-  'chunk id.';
 
+-- A parent of a message that is put, by chunk ids and by the ids as given.
 create type ragdb_internal.parsed_edge as (
   nth bigint, parent_id text, child_id text, edge_type text, raw_parent text, raw_child text);
-comment on type ragdb_internal.parsed_edge is
-  'A parent of a message that is put, by chunk ids and by the ids as given.';
 
+-- Reads the messages of conversations: unknown roles and phases take their defaults, ids become
+-- UUIDs, a message without a time gets its place in the conversation as seconds.
 create or replace function ragdb_internal.parsed_turns(corpus text, conversations jsonb)
 returns setof ragdb_internal.parsed_turn
 language sql stable parallel safe
@@ -33,10 +33,9 @@ begin atomic
     cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') with ordinality m (v, n)
     cross join lateral (select pg_catalog.lower(m.v ->> 'role') as role) r;
 end;
-comment on function ragdb_internal.parsed_turns is
-  'Reads the messages of conversations: unknown roles and phases take their defaults, ids become '
-  'UUIDs, a message without a time gets its place in the conversation as seconds.';
 
+-- Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id",
+-- "edge_type"} say their type.
 create or replace function ragdb_internal.parsed_edges(corpus text, conversations jsonb)
 returns setof ragdb_internal.parsed_edge
 language sql stable parallel safe
@@ -60,6 +59,3 @@ begin atomic
             else '[]' end) q (v)) p
     where p.id is not null;
 end;
-comment on function ragdb_internal.parsed_edges is
-  'Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id", '
-  '"edge_type"} say their type.';

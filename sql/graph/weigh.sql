@@ -2,6 +2,9 @@
 -- ten turns before each. Every row is looked up by its key or in the order of the session, so that
 -- a turn costs the same in any session.
 
+-- Returns the homogeneity and the salience of a turn, by the turn that it answers (0: none), its
+-- depth and the ten turns before it; homogeneity and novelty where the turns that they compare are
+-- embedded in the space.
 create or replace function ragdb_internal.turn_weight(
   corpus_id integer, space_id integer, chunk_no integer, answers_no integer, depth integer)
 returns table (homogeneity real, salience real)
@@ -41,11 +44,8 @@ begin atomic
           where v.space_id = turn_weight.space_id and v.corpus_id = turn_weight.corpus_id
             and v.chunk_no = o.chunk_no offset 0) v on true) b;
 end;
-comment on function ragdb_internal.turn_weight is
-  'Returns the homogeneity and the salience of a turn, by the turn that it answers (0: none), its '
-  'depth and the ten turns before it; homogeneity and novelty where the turns that they compare '
-  'are embedded in the space.';
 
+-- Copies the salience of some turns to the edges that lead to them.
 create or replace function ragdb_internal.spread_salience(corpus_id integer, chunk_nos integer[])
 returns void
 language sql
@@ -65,14 +65,12 @@ begin atomic
             offset 0) o) n
     where e.ctid = n.at;
 end;
-comment on function ragdb_internal.spread_salience is
-  'Copies the salience of some turns to the edges that lead to them.';
 
+-- A turn with the turn that it answers (0: none), its depth and its place among its siblings.
 create type ragdb_internal.placed_turn as (
   chunk_no integer, answers_no integer, depth integer, sibling_order integer);
-comment on type ragdb_internal.placed_turn is
-  'A turn with the turn that it answers (0: none), its depth and its place among its siblings.';
 
+-- Places turns in their sessions, and weighs them there.
 create or replace function ragdb_internal.store_places(
   corpus_id integer, places ragdb_internal.placed_turn[])
 returns void
@@ -104,9 +102,8 @@ begin atomic
   select ragdb_internal.spread_salience(store_places.corpus_id, array(
     select p.chunk_no from pg_catalog.unnest(store_places.places) p));
 end;
-comment on function ragdb_internal.store_places is
-  'Places turns in their sessions, and weighs them there.';
 
+-- Weighs some turns anew where they stand.
 create or replace function ragdb_internal.weigh_turns(corpus_id integer, chunk_nos integer[])
 returns void
 language sql
@@ -121,10 +118,9 @@ begin atomic
           where t.corpus_id = weigh_turns.corpus_id and t.chunk_no = n.chunk_no
           offset 0) t));
 end;
-comment on function ragdb_internal.weigh_turns is
-  'Weighs some turns anew where they stand.';
 
--- Novelty looks back at ten turns, and homogeneity at the turn that is answered.
+-- Returns some turns, and those whose weight depends on the embeddings of these. Novelty looks back
+-- at ten turns, and homogeneity at the turn that is answered.
 create or replace function ragdb_internal.turns_that_compare(
   corpus_id integer, chunk_nos integer[])
 returns integer[]
@@ -147,11 +143,10 @@ return array(
       (select a.chunk_no from ragdb.turns a
         where a.corpus_id = t.corpus_id and a.session_id = t.session_id
           and a.answers_no = t.chunk_no offset 0)) o);
-comment on function ragdb_internal.turns_that_compare is
-  'Returns some turns, and those whose weight depends on the embeddings of these.';
 
--- With every batch of embeddings, and then only what they are compared with: a session that grows
--- by a turn is not weighed anew.
+-- Weighs anew the turns that chunks which have just been embedded in a current space are compared
+-- with; the caller holds the corpus lock. With every batch of embeddings, and then only what they
+-- are compared with: a session that grows by a turn is not weighed anew.
 create or replace function ragdb_internal.derive_embedded_turns(
   space ragdb.embedding_spaces, chunk_nos integer[])
 returns void
@@ -167,6 +162,3 @@ begin
       space.corpus_id, derive_embedded_turns.chunk_nos));
   end if;
 end $$;
-comment on function ragdb_internal.derive_embedded_turns is
-  'Weighs anew the turns that chunks which have just been embedded in a current space are compared '
-  'with; the caller holds the corpus lock.';

@@ -1,5 +1,6 @@
 -- What changed in a corpus between two of its versions, source by source.
 
+-- Returns the sources of a corpus as it was, and the document found at each.
 create or replace function ragdb_internal.described_then(corpus ragdb.corpora)
 returns table (
   uri text, doc_no integer, doc_cid text, title text, chunks integer, description jsonb)
@@ -10,9 +11,8 @@ begin atomic
   from ragdb_internal.sources_then(described_then.corpus) s
     join ragdb_internal.documents_then(described_then.corpus) d on d.doc_no = s.doc_no;
 end;
-comment on function ragdb_internal.described_then is
-  'Returns the sources of a corpus as it was, and the document found at each.';
 
+-- Returns the sources that a corpus had at its version and that were erased on purpose since.
 create or replace function ragdb_internal.erased_sources(corpus ragdb.corpora)
 returns setof text
 language sql stable parallel safe
@@ -24,8 +24,6 @@ begin atomic
     order by p.key, p.until) e
   where e.erased_hash is not null;
 end;
-comment on function ragdb_internal.erased_sources is
-  'Returns the sources that a corpus had at its version and that were erased on purpose since.';
 
 create or replace function ragdb.diff_corpus(
   corpus text, since bigint, until bigint default null)

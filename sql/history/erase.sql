@@ -1,6 +1,7 @@
 -- Erasure beats history: what was found at a source goes from every version of its corpus.
 
--- A document that is still found elsewhere is not erased by one of its sources.
+-- Returns the documents that are gone and were once found at a source. A document that is still
+-- found elsewhere is not erased by one of its sources.
 create or replace function ragdb_internal.documents_once_at(corpus_id integer, uri text)
 returns integer[]
 language sql stable parallel safe
@@ -15,9 +16,8 @@ return array(
         where h.corpus_id = documents_once_at.corpus_id and h.doc_no = o.doc_no offset 0) d
         on true
     where d.doc_no is null);
-comment on function ragdb_internal.documents_once_at is
-  'Returns the documents that are gone and were once found at a source.';
 
+-- Returns documents of the history of a corpus, each by its event as an act names it.
 create or replace function ragdb_internal.documents_erased(corpus_id integer, doc_nos integer[])
 returns text[]
 language sql stable parallel safe
@@ -27,9 +27,9 @@ return array(
   where p.corpus_id = documents_erased.corpus_id and p.kind = 'document'
     and p.was ->> 'doc_no' = any (documents_erased.doc_nos::text[])
   order by 1);
-comment on function ragdb_internal.documents_erased is
-  'Returns documents of the history of a corpus, each by its event as an act names it.';
 
+-- Takes the content of documents, and of single chunks, that are gone out of the history of a
+-- corpus and returns the rows that lost theirs, as an act names them; that there were some stays.
 create or replace function ragdb_internal.erase_images(
   corpus_id integer, doc_nos integer[], chunk_nos integer[])
 returns text[]
@@ -62,10 +62,9 @@ begin
     into v_erased from gone g;
   return coalesce(v_erased, '{}');
 end $$;
-comment on function ragdb_internal.erase_images is
-  'Takes the content of documents, and of single chunks, that are gone out of the history of a '
-  'corpus and returns the rows that lost theirs, as an act names them; that there were some stays.';
 
+-- Records that rows of the history of a corpus, and of which documents, were erased where some
+-- were, and returns their number.
 create or replace function ragdb_internal.record_erased_history(
   corpus ragdb.corpora, documents text[], erased text[], reason text)
 returns integer
@@ -80,21 +79,18 @@ begin
   end if;
   return cardinality(erased);
 end $$;
-comment on function ragdb_internal.record_erased_history is
-  'Records that rows of the history of a corpus, and of which documents, were erased where some '
-  'were, and returns their number.';
 
--- Where nothing else went, nothing else has the reason.
+-- Records that what conflicts with peers kept of a corpus was erased. Where nothing else went,
+-- nothing else has the reason.
 create or replace function ragdb_internal.record_erased_conflicts(
   corpus ragdb.corpora, reason text)
 returns void
 language sql
 return ragdb_internal.record_deletion('deletion', corpus, '{}',
   pg_catalog.concat('what conflicts with peers kept', ': ' || reason));
-comment on function ragdb_internal.record_erased_conflicts is
-  'Records that what conflicts with peers kept of a corpus was erased.';
 
--- Title, headings and text are what is searched, and so what dictionaries have the words of.
+-- Returns the texts by which the chunks of a source are searched. Title, headings and text are what
+-- is searched, and so what dictionaries have the words of.
 create or replace function ragdb_internal.texts_at(corpus_id integer, uri text) returns text[]
 language sql stable parallel safe
 return array(
@@ -103,9 +99,8 @@ return array(
     join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
     join ragdb.chunks c on c.corpus_id = s.corpus_id and c.doc_no = s.doc_no
   where s.corpus_id = texts_at.corpus_id and s.uri = texts_at.uri);
-comment on function ragdb_internal.texts_at is
-  'Returns the texts by which the chunks of a source are searched.';
 
+-- Returns the texts by which chunks of documents that are gone were searched.
 create or replace function ragdb_internal.texts_once_of(corpus_id integer, doc_nos integer[])
 returns text[]
 language sql stable parallel safe
@@ -114,8 +109,6 @@ return array(
   from ragdb.past_rows p
   where p.corpus_id = texts_once_of.corpus_id and p.kind in ('document', 'chunk')
     and p.was ->> 'doc_no' = any (texts_once_of.doc_nos::text[]));
-comment on function ragdb_internal.texts_once_of is
-  'Returns the texts by which chunks of documents that are gone were searched.';
 
 create or replace function ragdb.erase_source(corpus text, uri text, reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer, past_rows_erased integer)

@@ -1,5 +1,6 @@
 -- Which corpora keep their history and for how long, and the sweep of what is older.
 
+-- Refuses a time to keep history for that is not over 0 and up to 100 years. Raises RG400.
 create or replace function ragdb_internal.check_history(history interval) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -12,8 +13,6 @@ begin
                'keeps none';
   end if;
 end $$;
-comment on function ragdb_internal.check_history is
-  'Refuses a time to keep history for that is not over 0 and up to 100 years. Raises RG400.';
 
 create or replace function ragdb.keep_history(corpus text, history interval)
 returns table (kept_for interval, from_version bigint, since timestamptz)
@@ -65,8 +64,10 @@ comment on function ragdb.drop_history is
   'Removes the history of a corpus, on record, and has it keep none, and returns how many rows it '
   'had. Raises RG400, RG401, RG404.';
 
--- What was changed before the interval began is not asked for again. A corpus that somebody writes
--- to is left for the next time, and so is what is over the limit.
+-- Drops what corpora keep longer than their history, at most so many rows, and returns how many
+-- went. Corpora that somebody is writing to are left for the next time. What was changed before the
+-- interval began is not asked for again. A corpus that somebody writes to is left for the next
+-- time, and so is what is over the limit.
 create or replace function ragdb_internal.sweep_history(most integer default 20000)
 returns integer
 language plpgsql
@@ -110,6 +111,3 @@ begin
   end loop;
   return v_gone;
 end $$;
-comment on function ragdb_internal.sweep_history is
-  'Drops what corpora keep longer than their history, at most so many rows, and returns how many '
-  'went. Corpora that somebody is writing to are left for the next time.';

@@ -1,6 +1,8 @@
 -- A query as a corpus was asked it then: its terms and what each weighed, by the formulas of
 -- lexical/question.sql, and which chunks its clauses demanded.
 
+-- Returns some lexemes: how many chunks of a corpus as it was had each, how often it stands among
+-- them, and its idf then, or by the statistics of another corpus today.
 create or replace function ragdb_internal.facts_then(
   past ragdb_internal.past, statistics ragdb.corpora, words tsvector)
 returns table (lexeme text, df integer, frequency integer, idf float8)
@@ -17,11 +19,9 @@ begin atomic
     join ragdb_internal.known_then(facts_then.past,
       pg_catalog.tsvector_to_array(facts_then.words)) k on k.lexeme = w.lexeme;
 end;
-comment on function ragdb_internal.facts_then is
-  'Returns some lexemes: how many chunks of a corpus as it was had each, how often it stands among '
-  'them, and its idf then, or by the statistics of another corpus today.';
 
--- What lexical/accents.sql looks up, by a look at the whole dictionary: that of then is nowhere.
+-- Returns what ragdb_internal.accented_lexeme would have returned of a corpus as it was. What
+-- lexical/accents.sql looks up, by a look at the whole dictionary: that of then is nowhere.
 create or replace function ragdb_internal.accented_then(past ragdb_internal.past, word text)
 returns text
 language sql stable parallel safe
@@ -47,9 +47,9 @@ begin atomic
   order by k.df desc, k.lexeme
   limit 1;
 end;
-comment on function ragdb_internal.accented_then is
-  'Returns what ragdb_internal.accented_lexeme would have returned of a corpus as it was.';
 
+-- Returns the lexemes of what was probably meant by words of a text that a corpus lacked, and how
+-- often each of these words stands there.
 create or replace function ragdb_internal.meant_then(past ragdb_internal.past, text text)
 returns table (lexeme text, frequency integer)
 language sql stable parallel safe
@@ -84,10 +84,8 @@ begin atomic
         limit 1)
       limit 1) d;
 end;
-comment on function ragdb_internal.meant_then is
-  'Returns the lexemes of what was probably meant by words of a text that a corpus lacked, and how '
-  'often each of these words stands there.';
 
+-- Returns what stood for words of a text, as ragdb_internal.stand_ins does for today.
 create or replace function ragdb_internal.stand_ins_then(
   past ragdb_internal.past, text text, typos boolean)
 returns table (lexeme text, frequency integer, share float8, adds boolean)
@@ -112,13 +110,11 @@ begin
       where l.lexeme <> w.lexeme;
   end if;
 end $$;
-comment on function ragdb_internal.stand_ins_then is
-  'Returns what stood for words of a text, as ragdb_internal.stand_ins does for today.';
 
+-- A term of a query: the chunks that had it, and its weight.
 create type ragdb_internal.past_term as (lexeme text, df integer, weight float8);
-comment on type ragdb_internal.past_term is
-  'A term of a query: the chunks that had it, and its weight.';
 
+-- Returns the terms of a query that a corpus as it was had, by lexeme, and the weight of all.
 create or replace function ragdb_internal.question_then(
   past ragdb_internal.past, statistics ragdb.corpora, query text, typos boolean,
   out terms ragdb_internal.past_term[], out weight float8)
@@ -147,9 +143,9 @@ begin
           past, statistics, array_to_tsvector(array[s.lexeme])) f) q
     group by q.lexeme) t;
 end $$;
-comment on function ragdb_internal.question_then is
-  'Returns the terms of a query that a corpus as it was had, by lexeme, and the weight of all.';
 
+-- Returns those of the given chunks (null: all) of a corpus as it was that satisfy the +words,
+-- -words and phrases of a query; what it was given when the query has none.
 create or replace function ragdb_internal.demanded_then(
   past ragdb_internal.past, query text, among integer[])
 returns integer[]
@@ -176,10 +172,8 @@ begin
     select o.chunk_no from unnest(past.old) o
       where o.words @@ v_then and (among is null or o.chunk_no = any (among)));
 end $$;
-comment on function ragdb_internal.demanded_then is
-  'Returns those of the given chunks (null: all) of a corpus as it was that satisfy the +words, '
-  '-words and phrases of a query; what it was given when the query has none.';
 
+-- Tells whether a query demands a word that a corpus as it was lacked.
 create or replace function ragdb_internal.demand_fails_then(past ragdb_internal.past, query text)
 returns boolean
 language sql stable parallel safe
@@ -194,5 +188,3 @@ return exists (
           pg_catalog.tsvector_to_array(w.words)) k on k.lexeme = u.lexeme
       group by p.position having not bool_or(k.df > 0)) lacking
   where c.kind = 'must');
-comment on function ragdb_internal.demand_fails_then is
-  'Tells whether a query demands a word that a corpus as it was lacked.';

@@ -2,6 +2,8 @@
 -- their first image says. What has a number that was given later was not there. A corpus here is
 -- what it was at its version (ragdb_internal.corpus_at).
 
+-- Returns what the rows of a kind that have changed since a version were at it; null where a row
+-- was not there, and where it was erased.
 create or replace function ragdb_internal.images(corpus ragdb.corpora, kind text)
 returns table (key text, was jsonb)
 language sql stable parallel safe
@@ -11,10 +13,8 @@ begin atomic
     and p.until > (images.corpus).version
   order by p.key, p.until;
 end;
-comment on function ragdb_internal.images is
-  'Returns what the rows of a kind that have changed since a version were at it; null where a row '
-  'was not there, and where it was erased.';
 
+-- Tells whether a row has changed since a version.
 create or replace function ragdb_internal.is_changed(
   corpus ragdb.corpora, kind text, key text)
 returns boolean
@@ -23,9 +23,8 @@ return exists (
   select from ragdb.past_rows p
   where p.corpus_id = (is_changed.corpus).corpus_id and p.kind = is_changed.kind
     and p.key = is_changed.key and p.until > (is_changed.corpus).version);
-comment on function ragdb_internal.is_changed is
-  'Tells whether a row has changed since a version.';
 
+-- Returns the documents of a corpus as it was.
 create or replace function ragdb_internal.documents_then(corpus ragdb.corpora)
 returns setof ragdb.documents
 language sql stable parallel safe
@@ -40,9 +39,8 @@ begin atomic
   where i.was is not null
     and r.doc_no < (documents_then.corpus).next_doc_no;
 end;
-comment on function ragdb_internal.documents_then is
-  'Returns the documents of a corpus as it was.';
 
+-- Returns the sources of a corpus as it was.
 create or replace function ragdb_internal.sources_then(corpus ragdb.corpora)
 returns setof ragdb.document_sources
 language sql stable parallel safe
@@ -55,9 +53,8 @@ begin atomic
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.document_sources, i.was) r
   where i.was is not null;
 end;
-comment on function ragdb_internal.sources_then is
-  'Returns the sources of a corpus as it was.';
 
+-- Returns the chunks of a corpus as it was.
 create or replace function ragdb_internal.chunks_then(corpus ragdb.corpora)
 returns setof ragdb.chunks
 language sql stable parallel safe
@@ -72,9 +69,8 @@ begin atomic
   where i.was is not null
     and r.chunk_no < (chunks_then.corpus).next_chunk_no;
 end;
-comment on function ragdb_internal.chunks_then is
-  'Returns the chunks of a corpus as it was.';
 
+-- Returns the turns of a corpus as it was.
 create or replace function ragdb_internal.turns_then(corpus ragdb.corpora)
 returns setof ragdb.turns
 language sql stable parallel safe
@@ -89,9 +85,8 @@ begin atomic
   where i.was is not null
     and r.chunk_no < (turns_then.corpus).next_chunk_no;
 end;
-comment on function ragdb_internal.turns_then is
-  'Returns the turns of a corpus as it was.';
 
+-- Returns the synonyms of a corpus as it was.
 create or replace function ragdb_internal.synonyms_then(corpus ragdb.corpora)
 returns setof ragdb.synonyms
 language sql stable parallel safe
@@ -105,9 +100,8 @@ begin atomic
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.synonyms, i.was) r
   where i.was is not null;
 end;
-comment on function ragdb_internal.synonyms_then is
-  'Returns the synonyms of a corpus as it was.';
 
+-- Returns the embeddings of a space of a corpus as it was; none of a space that is gone.
 create or replace function ragdb_internal.embeddings_then(corpus ragdb.corpora, space_id integer)
 returns setof ragdb.chunk_embeddings
 language sql stable parallel safe
@@ -125,5 +119,3 @@ begin atomic
     and r.chunk_no < (embeddings_then.corpus).next_chunk_no
     and i.key like embeddings_then.space_id || ' %';
 end;
-comment on function ragdb_internal.embeddings_then is
-  'Returns the embeddings of a space of a corpus as it was; none of a space that is gone.';

@@ -1,6 +1,7 @@
 -- Versions of a corpus: which can be asked for, which was the present one at a time, and what the
 -- corpus was at it.
 
+-- Refuses a version that is null, in the future or not kept. Raises RG400, RG437.
 create or replace function ragdb_internal.check_version(corpus ragdb.corpora, version bigint)
 returns void
 language plpgsql stable parallel safe
@@ -30,15 +31,14 @@ begin
         hint = 'ask for a later version; what is before is gone';
   end if;
 end $$;
-comment on function ragdb_internal.check_version is
-  'Refuses a version that is null, in the future or not kept. Raises RG400, RG437.';
 
+-- A corpus as it was at a version, which its version is, the space that was searched then (null:
+-- none), and whether every chunk had had an embedding there.
 create type ragdb_internal.past_corpus as (
   corpus ragdb.corpora, space_id integer, embedder_id integer, is_filled boolean);
-comment on type ragdb_internal.past_corpus is
-  'A corpus as it was at a version, which its version is, the space that was searched then (null: '
-  'none), and whether every chunk had had an embedding there.';
 
+-- Returns a corpus as it was at a version, with the name and the rights of today. Raises RG400,
+-- RG437.
 create or replace function ragdb_internal.corpus_at(corpus ragdb.corpora, version bigint)
 returns ragdb_internal.past_corpus
 language plpgsql stable parallel safe
@@ -69,9 +69,6 @@ begin
   end if;
   return v_found;
 end $$;
-comment on function ragdb_internal.corpus_at is
-  'Returns a corpus as it was at a version, with the name and the rights of today. Raises RG400, '
-  'RG437.';
 
 create or replace function ragdb.version_at(corpus text, at timestamptz) returns bigint
 language plpgsql stable security definer -- versions are granted to nobody

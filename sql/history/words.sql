@@ -1,18 +1,17 @@
 -- The words of a corpus as it was. What has not changed since is read from the lexical index of
 -- today; what has is analysed anew.
 
+-- A chunk as it was: its lexemes, and how many there are, each occurrence counted.
 create type ragdb_internal.past_words as (chunk_no integer, words tsvector, length integer);
-comment on type ragdb_internal.past_words is
-  'A chunk as it was: its lexemes, and how many there are, each occurrence counted.';
 
+-- A corpus as it was, with its space then; the chunks of today whose entries in the lexical index
+-- do not count, the chunks of then that have none, and by how many more chunks had each lexeme then
+-- than today.
 create type ragdb_internal.past as (
   corpus ragdb.corpora, space_id integer, embedder_id integer, stale integer[],
   old ragdb_internal.past_words[], lexemes text[], changes integer[]);
-comment on type ragdb_internal.past is
-  'A corpus as it was, with its space then; the chunks of today whose entries in the lexical index '
-  'do not count, the chunks of then that have none, and by how many more chunks had each lexeme '
-  'then than today.';
 
+-- Returns the documents of a corpus that have another title than it had.
 create or replace function ragdb_internal.retitled_at(corpus ragdb.corpora) returns integer[]
 language sql stable parallel safe
 return array(
@@ -20,11 +19,10 @@ return array(
     left join ragdb.documents d on d.corpus_id = (retitled_at.corpus).corpus_id
       and d.doc_no = i.key::integer
   where d.title is distinct from i.was ->> 'title');
-comment on function ragdb_internal.retitled_at is
-  'Returns the documents of a corpus that have another title than it had.';
 
--- A chunk that went on in another version of its document has the words that it had, if text,
--- heading and title are the same.
+-- Returns the numbers of chunks whose words are not what they were, or that were not there. A chunk
+-- that went on in another version of its document has the words that it had, if text, heading and
+-- title are the same.
 create or replace function ragdb_internal.stale_chunks(
   corpus ragdb.corpora, retitled integer[])
 returns integer[]
@@ -50,9 +48,8 @@ return array(
   select c.chunk_no from ragdb.chunks c
     where c.corpus_id = (stale_chunks.corpus).corpus_id
       and c.doc_no = any (stale_chunks.retitled));
-comment on function ragdb_internal.stale_chunks is
-  'Returns the numbers of chunks whose words are not what they were, or that were not there.';
 
+-- Returns the words of some chunks of a corpus as they were, of those that were there.
 create or replace function ragdb_internal.old_words(
   corpus ragdb.corpora, stale integer[])
 returns ragdb_internal.past_words[]
@@ -69,9 +66,8 @@ return array(
       join ragdb_internal.documents_then(old_words.corpus) d on d.doc_no = c.doc_no
     where c.chunk_no = any (old_words.stale)
     offset 0) w);
-comment on function ragdb_internal.old_words is
-  'Returns the words of some chunks of a corpus as they were, of those that were there.';
 
+-- Gathers what a search of a corpus as it was needs to know of its words.
 create or replace function ragdb_internal.past(known ragdb_internal.past_corpus)
 returns ragdb_internal.past
 language plpgsql stable parallel safe
@@ -101,9 +97,8 @@ begin
     having sum(g.change) <> 0) c;
   return v_past;
 end $$;
-comment on function ragdb_internal.past is
-  'Gathers what a search of a corpus as it was needs to know of its words.';
 
+-- Returns how many chunks of a corpus as it was had each of some lexemes.
 create or replace function ragdb_internal.known_then(past ragdb_internal.past, lexemes text[])
 returns table (lexeme text, df integer)
 language sql stable parallel safe
@@ -116,5 +111,3 @@ begin atomic
     left join unnest((past).lexemes, (past).changes) c (lexeme, change)
       on c.lexeme collate "C" = w.lexeme;
 end;
-comment on function ragdb_internal.known_then is
-  'Returns how many chunks of a corpus as it was had each of some lexemes.';

@@ -4,13 +4,12 @@
 select ragdb_internal.make_append_only('ledger_leaves'),
   ragdb_internal.make_append_only('ledger_acts');
 
+-- Returns what a checkpoint of a size says: origin, size and root in base64, a line each. Raises
+-- RG482.
 create or replace function ragdb_internal.checkpoint_body(size bigint) returns text
 language sql stable parallel safe
 return ragdb_internal.ledger_origin() || E'\n' || checkpoint_body.size || E'\n'
   || pg_catalog.encode(ragdb_internal.sound_root(0, checkpoint_body.size), 'base64') || E'\n';
-comment on function ragdb_internal.checkpoint_body is
-  'Returns what a checkpoint of a size says: origin, size and root in base64, a line each. Raises '
-  'RG482.';
 
 create or replace function ragdb.ledger_checkpoint(size bigint default null) returns text
 language plpgsql stable parallel safe security definer -- the ledger is granted to nobody

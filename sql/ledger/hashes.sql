@@ -1,22 +1,21 @@
 -- What the ledger enters of a row: a hash of each kind over its content, never over a stored hash.
 
+-- Returns the sha256 of a list of texts; null for null.
 create or replace function ragdb_internal.array_hash(list text[]) returns bytea
 language sql stable parallel safe
 return case when list is not null then ragdb_internal.fields_hash(variadic array(
   select ragdb_internal.utf8(l.value)
     from pg_catalog.unnest(list) with ordinality l (value, n) order by l.n)) end;
-comment on function ragdb_internal.array_hash is
-  'Returns the sha256 of a list of texts; null for null.';
 
+-- Returns the hash of a trace and its hits, which is its trace_hash.
 create or replace function ragdb_internal.sealed_hash(trace ragdb.retrieval_traces) returns bytea
 language sql stable parallel safe
 return ragdb_internal.trace_hash(trace, array(
   select h from ragdb.retrieval_hits h
     where h.corpus_id = (trace).corpus_id and h.trace_id = (trace).id
       and h.created_at = (trace).created_at order by h.rank));
-comment on function ragdb_internal.sealed_hash(ragdb.retrieval_traces) is
-  'Returns the hash of a trace and its hits, which is its trace_hash.';
 
+-- Returns the hash of the whole reranking that a row begins, which is its rerank_hash.
 create or replace function ragdb_internal.sealed_hash(first ragdb.retrieval_reranks) returns bytea
 language sql stable parallel safe
 return ragdb_internal.rerank_hash(
@@ -26,9 +25,8 @@ return ragdb_internal.rerank_hash(
   array(select r from ragdb.retrieval_reranks r
     where r.corpus_id = (first).corpus_id and r.trace_id = (first).trace_id
       and r.created_at = (first).created_at order by r.rank));
-comment on function ragdb_internal.sealed_hash(ragdb.retrieval_reranks) is
-  'Returns the hash of the whole reranking that a row begins, which is its rerank_hash.';
 
+-- Returns the hash of a gate: all its columns.
 create or replace function ragdb_internal.sealed_hash(gate ragdb.evidence_gates) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(
@@ -42,9 +40,8 @@ return ragdb_internal.fields_hash(
   ragdb_internal.array_hash((gate).missing_terms), ragdb_internal.utf8((gate).rank_mode),
   ragdb_internal.utf8((gate).min_score_by), ragdb_internal.utf8((gate).client),
   ragdb_internal.utf8((gate).caller));
-comment on function ragdb_internal.sealed_hash(ragdb.evidence_gates) is
-  'Returns the hash of a gate: all its columns.';
 
+-- Returns the columns of a citation, from row_no on, as they are hashed.
 create or replace function ragdb_internal.citation_fields(citation ragdb.answer_citations)
 returns bytea[]
 language sql stable parallel safe
@@ -55,9 +52,8 @@ return array[
   ragdb_internal.utf8((citation).method), pg_catalog.int4send((citation).start_offset),
   pg_catalog.int4send((citation).end_offset), ragdb_internal.utf8((citation).unit),
   pg_catalog.float8send((citation).similarity)];
-comment on function ragdb_internal.citation_fields is
-  'Returns the columns of a citation, from row_no on, as they are hashed.';
 
+-- Returns the hash of an answer: all its columns, then those of its citations.
 create or replace function ragdb_internal.sealed_hash(answer ragdb.evidence_answers) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(variadic array[
@@ -79,9 +75,8 @@ return ragdb_internal.fields_hash(variadic array[
       where c.corpus_id = (answer).corpus_id and c.answer_id = (answer).id
         and c.created_at = (answer).created_at
       order by c.row_no, f.n));
-comment on function ragdb_internal.sealed_hash(ragdb.evidence_answers) is
-  'Returns the hash of an answer: all its columns, then those of its citations.';
 
+-- Returns the hash of a policy: all its columns.
 create or replace function ragdb_internal.sealed_hash(policy ragdb.slice_policies) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(
@@ -89,9 +84,8 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((policy).params_hash), ragdb_internal.utf8((policy).canonical),
   (policy).sha256, ragdb_internal.utf8((policy).policy::text),
   pg_catalog.timestamptz_send((policy).created_at), ragdb_internal.utf8((policy).created_by));
-comment on function ragdb_internal.sealed_hash(ragdb.slice_policies) is
-  'Returns the hash of a policy: all its columns.';
 
+-- Returns the hash of a stored slice: all its columns.
 create or replace function ragdb_internal.sealed_hash(slice ragdb.slices) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(
@@ -103,9 +97,8 @@ return ragdb_internal.fields_hash(
   ragdb_internal.array_hash((slice).selection_order), pg_catalog.int4send((slice).edge_count),
   ragdb_internal.utf8((slice).schema_version), ragdb_internal.utf8((slice).graph_snapshot_hash),
   pg_catalog.timestamptz_send((slice).created_at));
-comment on function ragdb_internal.sealed_hash(ragdb.slices) is
-  'Returns the hash of a stored slice: all its columns.';
 
+-- Returns the hash of an event: all its columns.
 create or replace function ragdb_internal.sealed_hash(event ragdb.events) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(
@@ -116,9 +109,8 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((event).doc_cid), ragdb_internal.utf8((event).source),
   ragdb_internal.utf8((event).title), ragdb_internal.utf8((event).language),
   pg_catalog.int4send((event).chunks), (event).document_hash, (event).chunks_hash);
-comment on function ragdb_internal.sealed_hash(ragdb.events) is
-  'Returns the hash of an event: all its columns.';
 
+-- Returns the hash of an act: all its columns.
 create or replace function ragdb_internal.sealed_hash(act ragdb.ledger_acts) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(
@@ -128,9 +120,8 @@ return ragdb_internal.fields_hash(
   pg_catalog.int4send((act).corpus_id), pg_catalog.timestamptz_send((act).from_at),
   pg_catalog.timestamptz_send((act).to_at), ragdb_internal.array_hash((act).entries),
   ragdb_internal.utf8((act).reason));
-comment on function ragdb_internal.sealed_hash(ragdb.ledger_acts) is
-  'Returns the hash of an act: all its columns.';
 
+-- Returns the hash of what a person said: all its columns.
 create or replace function ragdb_internal.sealed_hash(feedback ragdb.evidence_feedback)
 returns bytea
 language sql stable parallel safe
@@ -141,19 +132,17 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((feedback).chunk_id), ragdb_internal.utf8((feedback).verdict),
   ragdb_internal.utf8((feedback).comment), ragdb_internal.utf8((feedback).client),
   ragdb_internal.utf8((feedback).caller), pg_catalog.oidsend((feedback).caller_oid));
-comment on function ragdb_internal.sealed_hash(ragdb.evidence_feedback) is
-  'Returns the hash of what a person said: all its columns.';
 
+-- Returns the hash of a version of a contract: its name, version and time, and the hash of its
+-- nodes.
 create or replace function ragdb_internal.sealed_hash(contract ragdb.contracts) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(
   'ragdb.contract/1'::bytea, ragdb_internal.utf8((contract).contract),
   pg_catalog.int4send((contract).version), (contract).nodes_hash,
   pg_catalog.timestamptz_send((contract).applied_at));
-comment on function ragdb_internal.sealed_hash(ragdb.contracts) is
-  'Returns the hash of a version of a contract: its name, version and time, and the hash of its '
-  'nodes.';
 
+-- Returns the hashes of the cases of a run, in order.
 create or replace function ragdb_internal.case_hashes(corpus_id integer, run_id uuid)
 returns bytea[]
 language sql stable parallel safe
@@ -168,9 +157,8 @@ return array(
     from ragdb.eval_case_results c
     where c.corpus_id = case_hashes.corpus_id and c.run_id = case_hashes.run_id
     order by c.case_no);
-comment on function ragdb_internal.case_hashes is
-  'Returns the hashes of the cases of a run, in order.';
 
+-- Returns the hashes of the assertions, the metrics and the ranked items of a run, in order.
 create or replace function ragdb_internal.outcome_hashes(corpus_id integer, run_id uuid)
 returns bytea[]
 language sql stable parallel safe
@@ -198,9 +186,9 @@ return array(
     from ragdb.eval_items i
     where i.corpus_id = outcome_hashes.corpus_id and i.run_id = outcome_hashes.run_id
     order by i.case_no, i.rank);
-comment on function ragdb_internal.outcome_hashes is
-  'Returns the hashes of the assertions, the metrics and the ranked items of a run, in order.';
 
+-- Returns the hash of a run: all its columns, then those of its cases, assertions, metrics and
+-- ranked items.
 create or replace function ragdb_internal.sealed_hash(run ragdb.eval_runs) returns bytea
 language sql stable parallel safe
 return ragdb_internal.fields_hash(variadic array[
@@ -222,6 +210,3 @@ return ragdb_internal.fields_hash(variadic array[
   pg_catalog.float8send((run).elapsed_ms), ragdb_internal.utf8((run).caller)]
   || ragdb_internal.case_hashes((run).corpus_id, (run).run_id)
   || ragdb_internal.outcome_hashes((run).corpus_id, (run).run_id));
-comment on function ragdb_internal.sealed_hash(ragdb.eval_runs) is
-  'Returns the hash of a run: all its columns, then those of its cases, assertions, metrics and '
-  'ranked items.';

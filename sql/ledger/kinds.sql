@@ -1,10 +1,12 @@
 -- The kinds of rows that the ledger enters. A kind is a line here, and a note where its rows are
 -- written.
 
--- Each line is SQL over a row `r` of the table and a place `l` in the ledger (its id, and out of
--- that corpus_id and uid). The id of what belongs to a corpus begins with the number of the corpus,
--- so that the key of the table finds it. A copy of a row under another time than its id says has an
--- id of its own, which the ledger lacks.
+-- Returns the kinds of rows that the ledger enters, and for each as SQL its table, the id, time and
+-- hash of a row, how an id finds its row, and which rows count. Each line is SQL over a row `r` of
+-- the table and a place `l` in the ledger (its id, and out of that corpus_id and uid). The id of
+-- what belongs to a corpus begins with the number of the corpus, so that the key of the table finds
+-- it. A copy of a row under another time than its id says has an id of its own, which the ledger
+-- lacks.
 create or replace function ragdb_internal.ledger_kinds()
 returns table (
   kind text, relation text, id text, look_up text, made_at text, hash text, counts text)
@@ -77,16 +79,13 @@ begin atomic
       'r.corpus_id = l.corpus_id and r.version::text = split_part(l.id, ''/'', 2)', 'r.began_at',
       'ragdb_internal.version_hash(r)', 'true');
 end;
-comment on function ragdb_internal.ledger_kinds is
-  'Returns the kinds of rows that the ledger enters, and for each as SQL its table, the id, time '
-  'and hash of a row, how an id finds its row, and which rows count.';
 
--- What is not an id of ours finds no row, and raises no error.
+-- A place of the ledger, or one to come, and the parts of its id by which its row is found. What is
+-- not an id of ours finds no row, and raises no error.
 create type ragdb_internal.ledger_place as (
   number bigint, id text, hash bytea, sealed_at timestamptz, corpus_id integer, uid uuid);
-comment on type ragdb_internal.ledger_place is
-  'A place of the ledger, or one to come, and the parts of its id by which its row is found.';
 
+-- Returns a place of the ledger with the parts of its id.
 create or replace function ragdb_internal.ledger_place(
   number bigint, id text, hash bytea, sealed_at timestamptz)
 returns ragdb_internal.ledger_place
@@ -96,14 +95,12 @@ return row(number, id, hash, sealed_at,
   pg_catalog.substring(ledger_place.id,
     '([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$')::uuid
   )::ragdb_internal.ledger_place;
-comment on function ragdb_internal.ledger_place is
-  'Returns a place of the ledger with the parts of its id.';
 
+-- A place of the ledger beside its row: row_hash and made_at are null where there is no such row.
 create type ragdb_internal.ledger_row as (
   number bigint, id text, hash bytea, sealed_at timestamptz, row_hash bytea, made_at timestamptz);
-comment on type ragdb_internal.ledger_row is
-  'A place of the ledger beside its row: row_hash and made_at are null where there is no such row.';
 
+-- Returns places of a kind, each with the hash and the time of its row as it is now.
 create or replace function ragdb_internal.ledger_rows(
   kind text, places ragdb_internal.ledger_place[])
 returns setof ragdb_internal.ledger_row
@@ -126,10 +123,9 @@ begin
     ' on true', v_kind.hash, v_kind.made_at, v_kind.relation, v_kind.look_up, v_kind.counts)
     using places;
 end $$;
-comment on function ragdb_internal.ledger_rows is
-  'Returns places of a kind, each with the hash and the time of its row as it is now.';
 
--- Of both directions this is the one that finds what nobody noted.
+-- Returns the rows of a kind that are neither in the ledger nor noted for it. Of both directions
+-- this is the one that finds what nobody noted.
 create or replace function ragdb_internal.unsealed_rows(kind text)
 returns table (id text, made_at timestamptz)
 language plpgsql stable parallel safe
@@ -146,5 +142,3 @@ begin
     ' where p.kind = %5$L and p.id = %1$s)',
     v_kind.id, v_kind.made_at, v_kind.relation, v_kind.counts, v_kind.kind);
 end $$;
-comment on function ragdb_internal.unsealed_rows is
-  'Returns the rows of a kind that are neither in the ledger nor noted for it.';

@@ -1,10 +1,11 @@
 -- Roots and proofs of the stored tree. Each reads a few tiles.
 
+-- Returns the number of entries of the ledger.
 create or replace function ragdb_internal.ledger_size() returns bigint
 language sql stable parallel safe
 return coalesce((select h.size from ragdb.ledger_head h), 0);
-comment on function ragdb_internal.ledger_size is 'Returns the number of entries of the ledger.';
 
+-- Returns a size that the ledger had, for null the one that it has. Raises RG400.
 create or replace function ragdb_internal.check_ledger_size(size bigint) returns bigint
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -20,10 +21,10 @@ begin
   end if;
   return coalesce(size, v_size);
 end $$;
-comment on function ragdb_internal.check_ledger_size is
-  'Returns a size that the ledger had, for null the one that it has. Raises RG400.';
 
--- Tiles only grow at their end, so the hashes of an older tree are all there.
+-- Returns the hash of a full subtree of 2^height leaves, the place-th of that height from 0; null
+-- where the ledger lacks its hashes. Tiles only grow at their end, so the hashes of an older tree
+-- are all there.
 create or replace function ragdb_internal.ledger_node(height integer, place bigint) returns bytea
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -37,11 +38,10 @@ declare
 begin
   return case when octet_length(v_hashes) = v_length then ragdb_internal.subtree_root(v_hashes) end;
 end $$;
-comment on function ragdb_internal.ledger_node is
-  'Returns the hash of a full subtree of 2^height leaves, the place-th of that height from 0; null '
-  'where the ledger lacks its hashes.';
 
--- From the right: each full subtree is joined to what is right of it.
+-- Returns the root over some entries, of which the first is a multiple of the least power of two
+-- that is not less than their number; null where the ledger lacks hashes. From the right: each full
+-- subtree is joined to what is right of it.
 create or replace function ragdb_internal.range_root(first bigint, size bigint) returns bytea
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -64,10 +64,8 @@ begin
   end loop;
   return coalesce(v_root, sha256(''));
 end $$;
-comment on function ragdb_internal.range_root is
-  'Returns the root over some entries, of which the first is a multiple of the least power of two '
-  'that is not less than their number; null where the ledger lacks hashes.';
 
+-- Returns the root over some entries, as ragdb_internal.range_root. Raises RG482.
 create or replace function ragdb_internal.sound_root(first bigint, size bigint) returns bytea
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -82,8 +80,6 @@ begin
   end if;
   return v_root;
 end $$;
-comment on function ragdb_internal.sound_root is
-  'Returns the root over some entries, as ragdb_internal.range_root. Raises RG482.';
 
 create or replace function ragdb.ledger_root(size bigint default null) returns bytea
 language plpgsql stable parallel safe security definer -- the ledger is granted to nobody
@@ -96,12 +92,11 @@ comment on function ragdb.ledger_root is
   'Returns the root of the tree over the first entries of the ledger (32 bytes), by default over '
   'all. Raises RG400, RG482.';
 
--- The largest power of two that is less than a number, as RFC 6962 splits a tree.
+-- Returns the largest power of two less than a number, which is 2 or more. The largest power of two
+-- that is less than a number, as RFC 6962 splits a tree.
 create or replace function ragdb_internal.split(size bigint) returns bigint
 language sql immutable parallel safe
 return 1::bigint << (63 - pg_catalog.strpos((split.size - 1)::bit(64)::text, '1') + 1);
-comment on function ragdb_internal.split is
-  'Returns the largest power of two less than a number, which is 2 or more.';
 
 create or replace function ragdb.ledger_inclusion_proof(number bigint, size bigint default null)
 returns bytea[]

@@ -1,11 +1,12 @@
 -- The sealer: gives noted rows their numbers, and adds them to the tree. Writers never wait for it,
 -- and one seals at a time.
 
+-- A noted row with its number in the ledger; the hash is null until it is known.
 create type ragdb_internal.ledger_note as (number bigint, kind text, id text, hash bytea);
-comment on type ragdb_internal.ledger_note is
-  'A noted row with its number in the ledger; the hash is null until it is known.';
 
--- What was noted twice, or is sealed already, is dropped: a restored copy may note anew.
+-- Takes some noted rows, numbers those that are new from a number on, and returns them with how
+-- many were taken in all. What was noted twice, or is sealed already, is dropped: a restored copy
+-- may note anew.
 create or replace function ragdb_internal.take_notes(first bigint, most integer)
 returns table (notes ragdb_internal.ledger_note[], taken bigint)
 language sql
@@ -30,11 +31,9 @@ begin atomic
     (select pg_catalog.count(*) from gone)
   from numbered n;
 end;
-comment on function ragdb_internal.take_notes is
-  'Takes some noted rows, numbers those that are new from a number on, and returns them with how '
-  'many were taken in all.';
 
--- A row that was gone before it was sealed is entered with zeros: that it was there stays known.
+-- Returns noted rows, each with the hash of its row where it came without. A row that was gone
+-- before it was sealed is entered with zeros: that it was there stays known.
 create or replace function ragdb_internal.complete_notes(notes ragdb_internal.ledger_note[])
 returns ragdb_internal.ledger_note[]
 language plpgsql stable parallel safe
@@ -58,11 +57,10 @@ begin
   end loop;
   return notes;
 end $$;
-comment on function ragdb_internal.complete_notes is
-  'Returns noted rows, each with the hash of its row where it came without.';
 
--- Level by level: hashes are put behind those of the last tile, and each tile that is full becomes
--- a hash of the level above.
+-- Adds hashes of leaves to the tree, the first of them at a place from 0. Level by level: hashes
+-- are put behind those of the last tile, and each tile that is full becomes a hash of the level
+-- above. Raises RG482.
 create or replace function ragdb_internal.append_hashes(place bigint, hashes bytea) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -97,9 +95,8 @@ begin
     v_level := v_level + 1;
   end loop;
 end $$;
-comment on function ragdb_internal.append_hashes is
-  'Adds hashes of leaves to the tree, the first of them at a place from 0. Raises RG482.';
 
+-- Writes numbered rows to the ledger and its tree. Raises RG482.
 create or replace function ragdb_internal.seal_notes(
   first bigint, notes ragdb_internal.ledger_note[], sealed_at timestamptz)
 returns void
@@ -120,8 +117,6 @@ begin
   update ragdb.ledger_head h
     set size = first + cardinality(notes), sealed_at = seal_notes.sealed_at;
 end $$;
-comment on function ragdb_internal.seal_notes is
-  'Writes numbered rows to the ledger and its tree. Raises RG482.';
 
 -- Its lock is on a row of a table that is granted to nobody, so a reader cannot hold it.
 create or replace function ragdb.seal_ledger(most integer default 100000)

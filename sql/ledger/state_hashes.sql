@@ -1,5 +1,6 @@
 -- What the ledger enters of recorded states, and of versions of corpora that keep their history.
 
+-- Returns the hash of what was recorded of a state: all its columns.
 create or replace function ragdb_internal.state_hash(state ragdb.recorded_states)
 returns bytea
 language sql stable parallel safe
@@ -9,18 +10,16 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((state).kind), ragdb_internal.utf8((state).key),
   pg_catalog.int4send((state).nth), (state).hash,
   ragdb_internal.utf8((state).caller));
-comment on function ragdb_internal.state_hash is
-  'Returns the hash of what was recorded of a state: all its columns.';
 
+-- Tells whether a row of the past was erased by an act that names it.
 create or replace function ragdb_internal.is_erased_on_record(past ragdb.past_rows)
 returns boolean
 language sql stable parallel safe
 return (past).erased_hash is not null and exists (
   select from ragdb.ledger_acts a where a.act = 'history_erased' and a.entries @> array[
     ragdb_internal.erased_entry((past).corpus_id, (past).until, (past).erased_hash)]);
-comment on function ragdb_internal.is_erased_on_record is
-  'Tells whether a row of the past was erased by an act that names it.';
 
+-- Returns the hash of a version of a corpus: all its columns, then the rows as they were before it.
 -- A row that an act erased counts as it was: the act excuses it, and nothing else of its version.
 create or replace function ragdb_internal.version_hash(version ragdb.corpus_versions)
 returns bytea
@@ -37,6 +36,3 @@ return ragdb_internal.fields_hash(variadic array[
       where p.corpus_id = (version).corpus_id and p.until = (version).version
         and p.kind = any (ragdb_internal.past_kinds())
       order by p.kind, p.key));
-comment on function ragdb_internal.version_hash is
-  'Returns the hash of a version of a corpus: all its columns, then the rows as they were before '
-  'it.';

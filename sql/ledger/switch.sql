@@ -1,5 +1,6 @@
 -- Switches the ledger on and off, names it, and notes what nobody noted.
 
+-- Notes every row of evidence that is neither sealed nor noted, and returns how many.
 create or replace function ragdb_internal.note_unsealed() returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -17,8 +18,6 @@ begin
   end loop;
   return v_all;
 end $$;
-comment on function ragdb_internal.note_unsealed is
-  'Notes every row of evidence that is neither sealed nor noted, and returns how many.';
 
 -- Both ways are acts: the ledger says for which times it says nothing.
 create or replace function ragdb.set_ledger(is_on boolean) returns bigint

@@ -1,13 +1,13 @@
--- The Merkle tree of RFC 6962: hashes of nodes, and what proofs come to.
+-- The Merkle tree of RFC 6962: hashes of its nodes and leaves.
 
+-- Returns the hash of an inner node over its two children.
 create or replace function ragdb_internal.node_hash(left_hash bytea, right_hash bytea) returns bytea
 language sql immutable parallel safe
 return pg_catalog.sha256('\x01'::bytea || left_hash || right_hash);
-comment on function ragdb_internal.node_hash is
-  'Returns the hash of an inner node over its two children.';
 
--- The bytes that a leaf is the hash of. A length before each field keeps two entries from having
--- the same bytes.
+-- Returns an entry of the ledger as bytes: ragdb.ledger/1, kind, id, hash and sealing time
+-- (microseconds since 2000, eight bytes), each behind its length in four bytes. The bytes that a
+-- leaf is the hash of. A length before each field keeps two entries from having the same bytes.
 create or replace function ragdb_internal.ledger_entry(
   kind text, id text, hash bytea, sealed_at timestamptz)
 returns bytea
@@ -16,17 +16,14 @@ return '\x0000000e72616764622e6c65646765722f31'::bytea
   || ragdb_internal.packed(ledger_entry.kind) || ragdb_internal.packed(ledger_entry.id)
   || ragdb_internal.packed(ledger_entry.hash)
   || ragdb_internal.packed(pg_catalog.timestamptz_send(ledger_entry.sealed_at));
-comment on function ragdb_internal.ledger_entry is
-  'Returns an entry of the ledger as bytes: ragdb.ledger/1, kind, id, hash and sealing time '
-  '(microseconds since 2000, eight bytes), each behind its length in four bytes.';
 
+-- Returns the hash of a leaf of the tree.
 create or replace function ragdb_internal.leaf_hash(leaf ragdb.ledger_leaves) returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256('\x00'::bytea || ragdb_internal.ledger_entry(
   (leaf).kind, (leaf).id, (leaf).hash, (leaf).sealed_at));
-comment on function ragdb_internal.leaf_hash is
-  'Returns the hash of a leaf of the tree.';
 
+-- Returns the root over 1, 2, 4 … 256 hashes of 32 bytes.
 create or replace function ragdb_internal.subtree_root(hashes bytea) returns bytea
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -42,5 +39,3 @@ begin
   end loop;
   return hashes;
 end $$;
-comment on function ragdb_internal.subtree_root is
-  'Returns the root over 1, 2, 4 … 256 hashes of 32 bytes.';

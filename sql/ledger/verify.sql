@@ -1,16 +1,17 @@
 -- Whether the rows are what the ledger entered, and the ledger is whole.
 
+-- Tells whether the ledger was off at a time.
 create or replace function ragdb_internal.was_ledger_off(at timestamptz) returns boolean
 language sql stable parallel safe
 return coalesce((
   select a.act = 'ledger_off' from ragdb.ledger_acts a
     where a.act in ('ledger_on', 'ledger_off') and a.created_at <= was_ledger_off.at
     order by a.created_at desc, a.act_id desc limit 1), false);
-comment on function ragdb_internal.was_ledger_off is
-  'Tells whether the ledger was off at a time.';
 
--- Tombstones: what was taken away on purpose is an act, which is in the ledger itself.
--- A row that was redacted by name is another; one that went by its age is gone.
+-- Tells whether an act says why a row is missing (by name, with its corpus, or by its age) or
+-- changed (by name), or whether it is a version before the history that its corpus keeps.
+-- Tombstones: what was taken away on purpose is an act, which is in the ledger itself. A row that
+-- was redacted by name is another; one that went by its age is gone.
 create or replace function ragdb_internal.is_excused(
   finding text, kind text, id text, corpus_id integer, uid uuid)
 returns boolean
@@ -32,10 +33,9 @@ begin atomic
         where c.corpus_id = is_excused.corpus_id and coalesce(c.history_from
           >= pg_catalog.substring(is_excused.id, '/([0-9]{1,18})$')::bigint, c.history is null));
 end;
-comment on function ragdb_internal.is_excused is
-  'Tells whether an act says why a row is missing (by name, with its corpus, or by its age) or '
-  'changed (by name), or whether it is a version before the history that its corpus keeps.';
 
+-- Returns the entries of a kind whose row is missing without an act, has another hash, or has a
+-- time that its sealing contradicts.
 create or replace function ragdb_internal.row_findings(
   kind text, first bigint, last bigint, late interval)
 returns setof ragdb_internal.ledger_finding
@@ -67,10 +67,8 @@ begin atomic
       when f.finding = 'late' then not ragdb_internal.was_ledger_off(f.made_at)
       else true end;
 end;
-comment on function ragdb_internal.row_findings is
-  'Returns the entries of a kind whose row is missing without an act, has another hash, or has a '
-  'time that its sealing contradicts.';
 
+-- Returns hits, rerankings, citations and past rows whose trace, answer or version is not there.
 create or replace function ragdb_internal.orphan_findings()
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -100,9 +98,8 @@ begin atomic
       ::ragdb_internal.ledger_finding
     from orphans o;
 end;
-comment on function ragdb_internal.orphan_findings is
-  'Returns hits, rerankings, citations and past rows whose trace, answer or version is not there.';
 
+-- Returns what is wrong beside the entries: rows that nobody noted, orphans, end and checkpoints.
 create or replace function ragdb_internal.rest_findings()
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -119,8 +116,6 @@ begin atomic
   union all
   select t.* from ragdb_internal.rest_of_tree_findings() t;
 end;
-comment on function ragdb_internal.rest_findings is
-  'Returns what is wrong beside the entries: rows that nobody noted, orphans, end and checkpoints.';
 
 -- In pages of 10,000 entries: memory does not grow with the ledger.
 create or replace function ragdb.verify_ledger(

@@ -1,10 +1,11 @@
 -- Whether the entries, the tree over them and the stored checkpoints agree.
 
+-- What is wrong with an entry or with the ledger as a whole.
 create type ragdb_internal.ledger_finding as (
   number bigint, kind text, id text, finding text, detail text);
-comment on type ragdb_internal.ledger_finding is
-  'What is wrong with an entry or with the ledger as a whole.';
 
+-- Returns the numbers up to a last one that have no entry, and the entries sealed before the one
+-- before them.
 create or replace function ragdb_internal.number_findings(first bigint, last bigint)
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -28,11 +29,9 @@ begin atomic
       ::ragdb_internal.ledger_finding
     from numbered n where n.sealed_at < n.sealed_before;
 end;
-comment on function ragdb_internal.number_findings is
-  'Returns the numbers up to a last one that have no entry, and the entries sealed before the one '
-  'before them.';
 
--- An entry that is not what the tree says was changed, or put in the place of another.
+-- Returns the entries that are not the leaves of the tree. An entry that is not what the tree says
+-- was changed, or put in the place of another.
 create or replace function ragdb_internal.tile_findings(first bigint, last bigint)
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -50,10 +49,9 @@ begin atomic
       and pg_catalog.substr(t.hashes, (l.number % 256)::integer * 32 + 1, 32)
         is distinct from ragdb_internal.leaf_hash(l);
 end;
-comment on function ragdb_internal.tile_findings is
-  'Returns the entries that are not the leaves of the tree.';
 
--- A full tile is seen with the entries among which its last is.
+-- Returns the full tiles that end among some entries and are not what the level above says. A full
+-- tile is seen with the entries among which its last is.
 create or replace function ragdb_internal.level_findings(first bigint, last bigint)
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -67,9 +65,8 @@ begin atomic
     where pg_catalog.substr(u.hashes, (t.index % 256)::integer * 32 + 1, 32)
       is distinct from ragdb_internal.subtree_root(t.hashes);
 end;
-comment on function ragdb_internal.level_findings is
-  'Returns the full tiles that end among some entries and are not what the level above says.';
 
+-- Returns the tiles that have more hashes than the ledger has entries for.
 create or replace function ragdb_internal.rest_of_tree_findings()
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -80,9 +77,8 @@ begin atomic
     where t.index * 256 + pg_catalog.length(t.hashes) / 32
       > ragdb_internal.ledger_size() >> (8 * t.level);
 end;
-comment on function ragdb_internal.rest_of_tree_findings is
-  'Returns the tiles that have more hashes than the ledger has entries for.';
 
+-- Returns whether the ledger ends where it says, and the stored checkpoints that it does not have.
 create or replace function ragdb_internal.head_findings()
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -113,6 +109,3 @@ begin atomic
         || pg_catalog.encode(c.root, 'base64') is distinct from
         pg_catalog.split_part(c.note, E'\n\n', 1);
 end;
-comment on function ragdb_internal.head_findings is
-  'Returns whether the ledger ends where it says, and the stored checkpoints that it does not '
-  'have.';

@@ -4,24 +4,22 @@
 -- accents are in an index of their own, by their letters without them, and every beginning of a
 -- word is looked up there at once.
 
--- The letters đ, ħ, ı, ł, ø and ŧ have a stroke or no dot, which Unicode takes for no accent, and
--- are typed without it all the same.
+-- Returns a plain lower-case word without its accents. The letters đ, ħ, ı, ł, ø and ŧ have a
+-- stroke or no dot, which Unicode takes for no accent, and are typed without it all the same.
 create or replace function ragdb_internal.unaccented(word text) returns text
 language sql immutable parallel safe
 return case when pg_catalog.octet_length(word) = pg_catalog.length(word) then word
   else pg_catalog.translate(
     pg_catalog.regexp_replace(normalize(word, nfd), '[\u0300-\u036F]', '', 'g'),
     'đħıłøŧ', 'dhilot') end;
-comment on function ragdb_internal.unaccented is
-  'Returns a plain lower-case word without its accents.';
 
+-- Returns a pattern of the lower-case Latin letters that may have accents.
 create or replace function ragdb_internal.accented_letters() returns text
 language sql immutable parallel safe
 return '[\u00E0-\u024F\u1E00-\u1EFF]';
-comment on function ragdb_internal.accented_letters is
-  'Returns a pattern of the lower-case Latin letters that may have accents.';
 
--- In PL/pgSQL, because it is for few words, and what is inlined is made ready for all.
+-- Returns what has a lexeme and differs from a word in accents alone; null for nothing. In
+-- PL/pgSQL, because it is for few words, and what is inlined is made ready for all.
 create or replace function ragdb_internal.accented_as(word text, lexeme text, config text)
 returns text
 language plpgsql stable parallel safe
@@ -39,9 +37,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.accented_as is
-  'Returns what has a lexeme and differs from a word in accents alone; null for nothing.';
 
+-- Returns all that a plain lower-case word begins with, from a letter to itself, without accents.
 create or replace function ragdb_internal.unaccented_beginnings(word text) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -58,11 +55,10 @@ begin
   end loop;
   return v_beginnings;
 end $$;
-comment on function ragdb_internal.unaccented_beginnings is
-  'Returns all that a plain lower-case word begins with, from a letter to itself, without accents.';
 
--- What is looked for in an index is written as it is there: a function has another collation. A
--- dictionary may be made such that every accent of every letter is in it, so the looks end. Each
+-- Returns the lexeme of a corpus that differs from a word in accents alone and that most chunks
+-- have. What is looked for in an index is written as it is there: a function has another collation.
+-- A dictionary may be made such that every accent of every letter is in it, so the looks end. Each
 -- beginning is looked up by itself: to look for all at once, a planner that was told of an empty
 -- table, as in a first load, reads a corpus.
 create or replace function ragdb_internal.accented_lexeme(corpus_id integer, word text, config text)
@@ -100,6 +96,3 @@ begin atomic
   order by k.df desc, k.lexeme
   limit 1;
 end;
-comment on function ragdb_internal.accented_lexeme is
-  'Returns the lexeme of a corpus that differs from a word in accents alone and that most chunks '
-  'have.';

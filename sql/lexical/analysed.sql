@@ -1,47 +1,44 @@
 -- What chunks are analysed into: lexemes, their order and their number.
 
+-- Returns the title of a document.
 create or replace function ragdb_internal.title(corpus_id integer, doc_no integer) returns text
 language sql stable parallel safe
 return (select d.title from ragdb.documents d
   where d.corpus_id = title.corpus_id and d.doc_no = title.doc_no);
-comment on function ragdb_internal.title is 'Returns the title of a document.';
 
--- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
--- that counts a chunk's positions without unfolding them.
+-- Returns how many words a text has, each occurrence of a lexeme counted. ts_rank() of two words
+-- that no chunk has is a constant, which its option 2 divides by the length: that counts a chunk's
+-- positions without unfolding them.
 create or replace function ragdb_internal.word_count(words tsvector) returns integer
 language sql immutable parallel safe
 return coalesce(pg_catalog.round(1e-20::real
   / nullif(pg_catalog.ts_rank(word_count.words, '"a" & "b"', 2), 0)), 0)::integer;
-comment on function ragdb_internal.word_count is
-  'Returns how many words a text has, each occurrence of a lexeme counted.';
 
+-- The lexemes of a chunk, their order and their number, each occurrence counted.
 create type ragdb_internal.analysed_chunk as (
   chunk_no integer,
   words tsvector,
   word_order bytea,
   length integer);
-comment on type ragdb_internal.analysed_chunk is
-  'The lexemes of a chunk, their order and their number, each occurrence counted.';
 
+-- Which of some chunks have a lexeme (nths: their places among these, from 1), and its impact in
+-- each.
 create type ragdb_internal.lexeme_postings as (
   lexeme text collate "C",
   max_impact real,
   nths integer[],
   impacts real[]);
-comment on type ragdb_internal.lexeme_postings is
-  'Which of some chunks have a lexeme (nths: their places among these, from 1), and its impact in '
-  'each.';
 
+-- Chunks that are analysed, their numbers, and their postings, with impacts by a pivot; null
+-- postings are not made.
 create type ragdb_internal.analysed_chunks as (
   numbers integer[],
   chunks ragdb_internal.analysed_chunk[],
   pivot float8,
   postings ragdb_internal.lexeme_postings[]);
-comment on type ragdb_internal.analysed_chunks is
-  'Chunks that are analysed, their numbers, and their postings, with impacts by a pivot; null '
-  'postings are not made.';
 
--- offset 0: they are hashed, and only lexemes are sorted, not postings.
+-- Returns the postings of chunks, with impacts by the pivot of a corpus, in no order. offset 0:
+-- they are hashed, and only lexemes are sorted, not postings.
 create or replace function ragdb_internal.postings(
   corpus ragdb.corpora, chunks ragdb_internal.analysed_chunk[])
 returns setof ragdb_internal.lexeme_postings
@@ -59,15 +56,14 @@ begin atomic
       cross join lateral pg_catalog.unnest(n.words) w) p
   group by p.lexeme offset 0;
 end;
-comment on function ragdb_internal.postings is
-  'Returns the postings of chunks, with impacts by the pivot of a corpus, in no order.';
 
--- Analysis is most of the work of indexing, and a chunk is analysed by itself: parallel workers
--- help where there are enough chunks and the server allows it. Workers can share a range of rows
--- but not a list, and they cannot share a statement that writes. The planner expects one row of a
--- range that is newer than its statistics. So that row must be worth sharing, hence the costs
--- below, and the range must be joined to nothing, or the rest of the work stays with the leader;
--- a subquery in place of title() keeps it there too.
+-- Returns the lexemes of chunks, their order and their number, each occurrence counted. Analysis is
+-- most of the work of indexing, and a chunk is analysed by itself: parallel workers help where
+-- there are enough chunks and the server allows it. Workers can share a range of rows but not a
+-- list, and they cannot share a statement that writes. The planner expects one row of a range that
+-- is newer than its statistics. So that row must be worth sharing, hence the costs below, and the
+-- range must be joined to nothing, or the rest of the work stays with the leader; a subquery in
+-- place of title() keeps it there too.
 create or replace function ragdb_internal.analysed(corpus ragdb.corpora, chunk_nos integer[])
 returns setof ragdb_internal.analysed_chunk
 language plpgsql stable parallel safe
@@ -102,9 +98,9 @@ begin
     || ' where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
     using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
 end $$;
-comment on function ragdb_internal.analysed is
-  'Returns the lexemes of chunks, their order and their number, each occurrence counted.';
 
+-- Returns the chunks of ascending numbers analysed, in their order; those that are ready are not
+-- analysed again.
 create or replace function ragdb_internal.analysed_once(
   corpus ragdb.corpora, numbers integer[], ready ragdb_internal.analysed_chunks)
 returns ragdb_internal.analysed_chunk[]
@@ -129,6 +125,3 @@ begin
         else numbers end) a) c
     order by c.chunk_no);
 end $$;
-comment on function ragdb_internal.analysed_once is
-  'Returns the chunks of ascending numbers analysed, in their order; those that are ready are not '
-  'analysed again.';

@@ -4,6 +4,9 @@
 -- groups show what the k-th chunk scores at least; after that only groups that can reach as much
 -- are looked at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks that
 -- the dictionary lists for a term, are candidates in any case.
+
+-- Returns those of the chunks of some groups, but others, that score at least so much and are in a
+-- scope, best first; once k are, those that rank below are left out.
 create or replace function ragdb_internal.passing_in_groups(
   corpus ragdb.corpora, scope ragdb_internal.scope, group_nos integer[], other_nos integer[],
   weights sparsevec, kth float8, k integer)
@@ -19,10 +22,11 @@ begin
     where g.score > 0 and g.score >= passing_in_groups.kth and g.chunk_no <> all (other_nos)
     order by g.score desc), k);
 end $$;
-comment on function ragdb_internal.passing_in_groups is
-  'Returns those of the chunks of some groups, but others, that score at least so much and are in '
-  'a scope, best first; once k are, those that rank below are left out.';
 
+-- Returns the k best chunks in a scope and what ties with the last, best first, out of some others
+-- and of the groups of the blocks that masks have (null: all), none of which scores more than short
+-- times its sum, than lack and its sum, or than highest; null where it would look at so many that
+-- to list what a filter leaves takes less time.
 create or replace function ragdb_internal.best_in_groups(
   corpus ragdb.corpora, scope ragdb_internal.scope, block_nos integer[], sums vector[],
   masks bit varying[], short float8, lack float8, highest float8, weights sparsevec,
@@ -95,13 +99,11 @@ begin
   end loop;
   return v_found;
 end $$;
-comment on function ragdb_internal.best_in_groups is
-  'Returns the k best chunks in a scope and what ties with the last, best first, out of some '
-  'others and of the groups of the blocks that masks have (null: all), none of which scores more '
-  'than short times its sum, than lack and its sum, or than highest; null where it would look at '
-  'so many that to list what a filter leaves takes less time.';
 
--- The sums go from one statement into the next function: a record of them is copied twice.
+-- Returns the k best chunks in a scope for a question and what ties with the last, best first, out
+-- of some others and of the blocks; where words are demanded, of the groups that have a bit; null
+-- where to list what a filter leaves takes less time. The sums go from one statement into the next
+-- function: a record of them is copied twice.
 create or replace function ragdb_internal.find_in_blocks(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope,
   block_nos integer[], bits bit varying[], weights sparsevec, others ragdb_internal.candidate[],
@@ -137,11 +139,9 @@ begin
   end if;
   return case when found then v_found else others end;
 end $$;
-comment on function ragdb_internal.find_in_blocks is
-  'Returns the k best chunks in a scope for a question and what ties with the last, best first, '
-  'out of some others and of the blocks; where words are demanded, of the groups that have a bit; '
-  'null where to list what a filter leaves takes less time.';
 
+-- Returns the k best in a scope for a question and what ties with the last, best first, by a list
+-- of the chunks that meet its filter.
 create or replace function ragdb_internal.best_met(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope,
   weights sparsevec, k integer)
@@ -155,12 +155,10 @@ begin
   scope.restriction := null;
   return ragdb_internal.best_listed(corpus, question, scope, weights, k);
 end $$;
-comment on function ragdb_internal.best_met is
-  'Returns the k best in a scope for a question and what ties with the last, best first, by a list '
-  'of the chunks that meet its filter.';
 
--- A term that is in no blocks is listed, so the chunks that the blocks do not know matter only
--- where a term is in blocks.
+-- Returns the k best chunks of a corpus in a scope for a question and what ties with the last, best
+-- first. A term that is in no blocks is listed, so the chunks that the blocks do not know matter
+-- only where a term is in blocks.
 create or replace function ragdb_internal.find_best(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope, k integer)
 returns ragdb_internal.candidate[]
@@ -207,6 +205,3 @@ begin
   end if;
   return v_others;
 end $$;
-comment on function ragdb_internal.find_best is
-  'Returns the k best chunks of a corpus in a scope for a question and what ties with the last, '
-  'best first.';

@@ -2,10 +2,13 @@
 --
 -- PL/pgSQL takes the array of array_append as it is, and one of array_agg it copies once more: the
 -- sums of a million chunks are a megabyte.
+
+-- Returns some vectors as an array.
 create or replace aggregate ragdb_internal.gathered(vector) (
   sfunc = pg_catalog.array_append, stype = vector[], parallel = safe);
-comment on aggregate ragdb_internal.gathered(vector) is 'Returns some vectors as an array.';
 
+-- Returns the blocks of a corpus that have some terms, for each the sums, in float4, of what its
+-- groups score, and by what factor and by how much a group scores more than its sum at most.
 -- pgvector adds several numbers with one instruction. After the sums, only a few groups are left
 -- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster
 -- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). To multiply a vector takes three
@@ -13,9 +16,9 @@ comment on aggregate ragdb_internal.gathered(vector) is 'Returns some vectors as
 -- what it does in the block, and twice for a word that a query has twice. Where it weighs more by
 -- now, sums are too small: a group scores at most `short` times its sum, the largest ratio of a
 -- term's weights, and at most `lack` more than its sum, what the most that each term scores has
--- grown by. Mostly one of several terms has grown, and `lack` says less than `short`.
--- The blocks come in any order: to sort is to hold what is to be summed, a megabyte, instead of the
--- sums (callers set enable_sort = off).
+-- grown by. Mostly one of several terms has grown, and `lack` says less than `short`. The blocks
+-- come in any order: to sort is to hold what is to be summed, a megabyte, instead of the sums
+-- (callers set enable_sort = off).
 create or replace function ragdb_internal.block_sums(
   corpus_id integer, terms ragdb_internal.question_term[])
 returns table (block_nos integer[], sums vector[], short float8, lack float8)
@@ -45,17 +48,15 @@ begin atomic
         offset 0) t
     group by t.block_no) b;
 end;
-comment on function ragdb_internal.block_sums is
-  'Returns the blocks of a corpus that have some terms, for each the sums, in float4, of what its '
-  'groups score, and by what factor and by how much a group scores more than its sum at most.';
 
+-- Returns the least sum of a group that may score so much, by how short sums are.
 create or replace function ragdb_internal.least_sum(score float8, short float8, lack float8)
 returns float8
 language sql immutable parallel safe
 return greatest(least_sum.score / least_sum.short, least_sum.score - least_sum.lack);
-comment on function ragdb_internal.least_sum is
-  'Returns the least sum of a group that may score so much, by how short sums are.';
 
+-- Counts the groups whose sum is over need and that masks have (null: all), and returns a bit for
+-- each, block by block.
 create or replace function ragdb_internal.groups_above(
   sums vector[], masks bit varying[], need float8)
 returns table (groups bigint, bits bit varying[])
@@ -75,11 +76,9 @@ begin atomic
         from (select groups_above.sums[n.n] as sums offset 0) v) s
     offset 0) b;
 end;
-comment on function ragdb_internal.groups_above is
-  'Counts the groups whose sum is over need and that masks have (null: all), and returns a bit for '
-  'each, block by block.';
 
--- Negated sums ascend, so that width_bucket() counts those up to a bar without a statement.
+-- Returns the groups that have a bit, best first, and the sum of each, negated. Negated sums
+-- ascend, so that width_bucket() counts those up to a bar without a statement.
 create or replace function ragdb_internal.best_groups(
   block_nos integer[], sums vector[], bits bit varying[])
 returns table (group_nos integer[], negated float8[])
@@ -96,11 +95,11 @@ begin atomic
       cross join lateral ragdb_internal.set_bits(b.bits) p
     where pg_catalog.bit_count(b.bits) > 0) g;
 end;
-comment on function ragdb_internal.best_groups is
-  'Returns the groups that have a bit, best first, and the sum of each, negated.';
 
--- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
--- counts of two needs say.
+-- Returns a sum that a few more than k groups that masks have (null: all) exceed, none of them over
+-- highest, or lowest where fewer do, and a bit for each group that does. Sums fall off about
+-- exponentially, at first as fast as their standard deviation says, then as the counts of two needs
+-- say.
 create or replace function ragdb_internal.wanted_need(
   sums vector[], masks bit varying[], lowest float8, highest float8, k integer, out need float8,
   out bits bit varying[])
@@ -147,11 +146,10 @@ begin
     end;
   end loop;
 end $$;
-comment on function ragdb_internal.wanted_need is
-  'Returns a sum that a few more than k groups that masks have (null: all) exceed, none of them '
-  'over highest, or lowest where fewer do, and a bit for each group that does.';
 
--- Where fewer than k pass, more groups are wanted; at last all that have a term.
+-- Returns what sums have to exceed after a need, and a bit for each group that does: the score of
+-- the k-th chunk, or where it is not known (0), what a few more than k groups exceed. Where fewer
+-- than k pass, more groups are wanted; at last all that have a term.
 create or replace function ragdb_internal.next_need(
   sums vector[], masks bit varying[], highest float8, k integer, kth float8,
   inout need float8, out bits bit varying[])
@@ -173,6 +171,3 @@ begin
   end if;
   select g.bits into bits from ragdb_internal.groups_above(sums, masks, need) g;
 end $$;
-comment on function ragdb_internal.next_need is
-  'Returns what sums have to exceed after a need, and a bit for each group that does: the score of '
-  'the k-th chunk, or where it is not known (0), what a few more than k groups exceed.';

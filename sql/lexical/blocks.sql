@@ -6,23 +6,24 @@
 -- after the last whole unit is a block of its own, which the next one takes over. Searches look at
 -- all chunks newer than that, and at those that have been indexed again since (stale ones). Blocks
 -- that lie side by side become one, because a search reads a row for each term of each block.
+
+-- Returns the largest chunk number that the blocks of a corpus cover; 0 where it has none.
 create or replace function ragdb_internal.last_in_blocks(corpus_id integer) returns integer
 language sql stable parallel safe
 return coalesce((select s.last_chunk_no from ragdb.block_states s
   where s.corpus_id = last_in_blocks.corpus_id), 0);
-comment on function ragdb_internal.last_in_blocks is
-  'Returns the largest chunk number that the blocks of a corpus cover; 0 where it has none.';
 
--- The wider this is, the fewer rows optimizing a corpus writes anew, and the more groups a search
--- looks at: with a range of .93 to 1.08 a first load of 200,000 chunks took 10 bytes a chunk more.
+-- Whether a lexeme weighs, by the ratio of its weights now and in a block, so much the same that
+-- its scores there are taken as they are. The wider this is, the fewer rows optimizing a corpus
+-- writes anew, and the more groups a search looks at: with a range of .93 to 1.08 a first load of
+-- 200,000 chunks took 10 bytes a chunk more.
 create or replace function ragdb_internal.is_near_one(ratio float8) returns boolean
 language sql immutable parallel safe
 return is_near_one.ratio between 0.91 and 1.1;
-comment on function ragdb_internal.is_near_one is
-  'Whether a lexeme weighs, by the ratio of its weights now and in a block, so much the same that '
-  'its scores there are taken as they are.';
 
--- Numbers that follow each other hold no chunk that was indexed before.
+-- Returns up to which chunk blocks are to be made once some chunks are indexed (0: they are not),
+-- and after which chunk these are all that there is; null where they are not. Numbers that follow
+-- each other hold no chunk that was indexed before.
 create or replace function ragdb_internal.blocks_due(
   last_in_blocks integer, chunk_nos integer[], out until integer, out after integer)
 language sql immutable parallel safe
@@ -39,20 +40,17 @@ begin atomic
         min(u) as lowest, max(u) as highest
       from pg_catalog.unnest(blocks_due.chunk_nos) u) w) n;
 end;
-comment on function ragdb_internal.blocks_due is
-  'Returns up to which chunk blocks are to be made once some chunks are indexed (0: they are not), '
-  'and after which chunk these are all that there is; null where they are not.';
 
+-- Chunks that have a term, and its impact in each.
 create type ragdb_internal.posting_list as (
   term_id integer, chunk_nos integer[], impacts real[]);
-comment on type ragdb_internal.posting_list is 'Chunks that have a term, and its impact in each.';
 
+-- The postings of all terms in blocks in the chunks after a number, which have just been indexed;
+-- the numbers of the chunks are counted from there.
 create type ragdb_internal.fresh_postings as (
   after integer, lists ragdb_internal.posting_list[]);
-comment on type ragdb_internal.fresh_postings is
-  'The postings of all terms in blocks in the chunks after a number, which have just been indexed; '
-  'the numbers of the chunks are counted from there.';
 
+-- Returns the postings of the chunks between two numbers as the lexical index has them.
 create or replace function ragdb_internal.indexed_postings(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer)
 returns table (term_id integer, chunk_no integer, impact real)
@@ -66,12 +64,11 @@ begin atomic
       offset 0) x
     cross join pg_catalog.generate_series(1, pg_catalog.cardinality(x.entries), 2) i;
 end;
-comment on function ragdb_internal.indexed_postings is
-  'Returns the postings of the chunks between two numbers as the lexical index has them.';
 
--- What has just been indexed is at hand: to read it back takes three times as long. What is read
--- back is kept as rows: lists of all terms went to disk. One term after the other, because to group
--- the postings of all terms at once takes 1.7 times as long.
+-- Makes the rows of the block of the chunks between two numbers from the index and from what is
+-- fresh. What has just been indexed is at hand: to read it back takes three times as long. What is
+-- read back is kept as rows: lists of all terms went to disk. One term after the other, because to
+-- group the postings of all terms at once takes 1.7 times as long.
 create or replace function ragdb_internal.made_rows(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer,
   fresh ragdb_internal.fresh_postings)
@@ -125,12 +122,12 @@ begin
       having count(*) > 0) b
     cross join lateral ragdb_internal.stored(b.scores) s order by r.term_id;
 end $$;
-comment on function ragdb_internal.made_rows is
-  'Makes the rows of the block of the chunks between two numbers from the index and from what is '
-  'fresh.';
 
--- Rows that complete a block as wide as one may be are merged as they are made. Stored first, they
--- left room behind for which nothing asked any more: 15 bytes a chunk of 200,000.
+-- Makes the block of the chunks between two numbers, which does not exist, from the index and from
+-- what is fresh, and merges it with those before it where it completes a block as wide as one may
+-- be; the caller holds the corpus lock. Rows that complete a block as wide as one may be are merged
+-- as they are made. Stored first, they left room behind for which nothing asked any more: 15 bytes
+-- a chunk of 200,000.
 create or replace function ragdb_internal.make_block(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer,
   fresh ragdb_internal.fresh_postings)
@@ -162,13 +159,11 @@ begin
       select n from unnest(s.block_nos || v_first) n order by n)
     where s.corpus_id = make_block.corpus_id;
 end $$;
-comment on function ragdb_internal.make_block is
-  'Makes the block of the chunks between two numbers, which does not exist, from the index and '
-  'from what is fresh, and merges it with those before it where it completes a block as wide as '
-  'one may be; the caller holds the corpus lock.';
 
--- So many chunks at once that memory holds their postings, in blocks that may be merged. Numbers
--- that no chunk has cost nothing, so a block of chunks of which most are gone is as wide as it may.
+-- Makes the blocks anew that hold the chunks after the end of a unit, up to a number, from the
+-- index and from what is fresh; the caller holds the corpus lock. So many chunks at once that
+-- memory holds their postings, in blocks that may be merged. Numbers that no chunk has cost
+-- nothing, so a block of chunks of which most are gone is as wide as it may.
 create or replace function ragdb_internal.renew_blocks(
   corpus_id integer, after_chunk_no integer, last_chunk_no integer,
   fresh ragdb_internal.fresh_postings default null)
@@ -209,10 +204,8 @@ begin
     perform ragdb_internal.make_block(renew_blocks.corpus_id, v_next, v_until, fresh);
   end loop;
 end $$;
-comment on function ragdb_internal.renew_blocks is
-  'Makes the blocks anew that hold the chunks after the end of a unit, up to a number, from the '
-  'index and from what is fresh; the caller holds the corpus lock.';
 
+-- Makes blocks up to a chunk number, past those that there are; the caller holds the corpus lock.
 create or replace function ragdb_internal.cover_chunks(
   corpus_id integer, last_chunk_no integer, fresh ragdb_internal.fresh_postings default null)
 returns void
@@ -234,5 +227,3 @@ begin
       select n from unnest(s.stale_chunks) n where n <= v_whole)
     where s.corpus_id = cover_chunks.corpus_id;
 end $$;
-comment on function ragdb_internal.cover_chunks is
-  'Makes blocks up to a chunk number, past those that there are; the caller holds the corpus lock.';

@@ -3,6 +3,8 @@
 -- rest of the ranking knows nothing of it.
 --
 -- A sign counts before a letter or a quote: "+1 nucleosome" and "-5 degrees" are plain words.
+
+-- Says what is wrong with a query that ragdb_internal.check_query() refuses. Raises RG400.
 create or replace function ragdb_internal.refuse_query(query text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -15,17 +17,15 @@ begin
           'is for a document, not for a query'
         else 'pass the question as query' end;
 end $$;
-comment on function ragdb_internal.refuse_query is
-  'Says what is wrong with a query that ragdb_internal.check_query() refuses. Raises RG400.';
 
+-- Refuses a query that is null, empty or longer than 32,768 characters. Raises RG400.
 create or replace function ragdb_internal.check_query(query text) returns void
 language sql immutable parallel safe
 return case
   when (query ~ '\S' and pg_catalog.length(query) <= 32768) is not true
     then ragdb_internal.refuse_query(query) end;
-comment on function ragdb_internal.check_query is
-  'Refuses a query that is null, empty or longer than 32,768 characters. Raises RG400.';
 
+-- Splits a query into clauses: rank (a word), must (+word, "phrase") and not (-word, -"phrase").
 create or replace function ragdb_internal.query_clauses(query text)
 returns table (kind text, is_phrase boolean, text text)
 language sql immutable parallel safe
@@ -41,24 +41,22 @@ begin atomic
     '(?:(?<![^\s])([+-])(?=[^\u0001-\u0040[-\u0060{-\u007f]|"))?(?:"([^"]*)"|([^\s"]+|"))',
     'g') m (part);
 end;
-comment on function ragdb_internal.query_clauses is
-  'Splits a query into clauses: rank (a word), must (+word, "phrase") and not (-word, -"phrase").';
 
+-- Whether a query has more than words that rank.
 create or replace function ragdb_internal.has_clauses(query text) returns boolean
 language sql immutable parallel safe
 return has_clauses.query ~ '"|(^|\s)[+-][^\u0001-\u0040[-\u0060{-\u007f]';
-comment on function ragdb_internal.has_clauses is
-  'Whether a query has more than words that rank.';
 
+-- Returns a query whose quotes and signs are gone, so that all its words only rank.
 create or replace function ragdb_internal.without_clauses(query text) returns text
 language sql immutable parallel safe
 return case when ragdb_internal.has_clauses(without_clauses.query)
   then pg_catalog.regexp_replace(pg_catalog.replace(without_clauses.query, '"', ' '),
     '(^|\s)[+-](?=[^\u0001-\u0040[-\u0060{-\u007f])', '\1', 'g')
   else without_clauses.query end;
-comment on function ragdb_internal.without_clauses is
-  'Returns a query whose quotes and signs are gone, so that all its words only rank.';
 
+-- Returns what a query ranks by: its words and phrases without signs and quotes, and without the
+-- clauses that a chunk must not have; null when nothing is left.
 create or replace function ragdb_internal.ranking_text(query text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -70,22 +68,20 @@ begin
   return (select string_agg(c.text, ' ') from ragdb_internal.query_clauses(query) c
     where c.kind <> 'not');
 end $$;
-comment on function ragdb_internal.ranking_text is
-  'Returns what a query ranks by: its words and phrases without signs and quotes, and without the '
-  'clauses that a chunk must not have; null when nothing is left.';
 
+-- What chunks must have, or must not (is_not): for each place one of its terms, which stand in
+-- term_ids beside their places and in units as a sparse vector for each place; and a phrase of
+-- lexemes (null: the words in any order). The order of the words of a chunk that has it is like all
+-- patterns, and like one of orders (null: any). A chunk whose order is has the phrase if it has
+-- each of bytes, place by place, only where it has the word (null: its text tells).
 create type ragdb_internal.demand as (
   is_not boolean, term_ids integer[], places integer[], units sparsevec[], phrase tsquery,
   patterns bytea[], orders bytea[], bytes bytea[]);
-comment on type ragdb_internal.demand is
-  'What chunks must have, or must not (is_not): for each place one of its terms, which stand in '
-  'term_ids beside their places and in units as a sparse vector for each place; and a phrase of '
-  'lexemes (null: the words in any order). The order of the words of a chunk that has it is like '
-  'all patterns, and like one of orders (null: any). A chunk whose order is has the phrase if it '
-  'has each of bytes, place by place, only where it has the word (null: its text tells).';
 
--- Where a phrase has stop words, a chunk may have other words instead, or some that do not count,
--- which are one byte however many they are.
+-- Returns patterns of which the order of words is like one where words have these bytes in a row,
+-- each at a distance from the one before it, in words; null for more than 16. Where a phrase has
+-- stop words, a chunk may have other words instead, or some that do not count, which are one byte
+-- however many they are.
 create or replace function ragdb_internal.phrase_orders(bytes bytea[], distances integer[])
 returns bytea[]
 language plpgsql immutable parallel safe
@@ -105,11 +101,9 @@ begin
   end loop;
   return array(select o || '%'::bytea from unnest(v_orders) o);
 end $$;
-comment on function ragdb_internal.phrase_orders is
-  'Returns patterns of which the order of words is like one where words have these bytes in a '
-  'row, each at a distance from the one before it, in words; null for more than 16.';
 
--- Lexemes of one position are forms of one word: any of them will do.
+-- Returns the words of a clause as a tsquery over lexemes: all of them, for a phrase in their order
+-- and with their distances. Lexemes of one position are forms of one word: any of them will do.
 create or replace function ragdb_internal.lexeme_query(words tsvector, is_phrase boolean)
 returns tsquery
 language sql immutable parallel safe
@@ -128,10 +122,8 @@ return (
       from pg_catalog.unnest(lexeme_query.words) w
         cross join pg_catalog.unnest(w.positions) o (position)
       group by o.position) u) p)::tsquery;
-comment on function ragdb_internal.lexeme_query is
-  'Returns the words of a clause as a tsquery over lexemes: all of them, for a phrase in their '
-  'order and with their distances.';
 
+-- Returns what a clause demands of chunks; null when the corpus lacks one of its words.
 create or replace function ragdb_internal.demanded(
   corpus_id integer, kind text, is_phrase boolean, words tsvector)
 returns ragdb_internal.demand
@@ -173,9 +165,9 @@ return (
           select max(p.distance) = 1 and bool_and(p.byte <> '_') from places p)
         then array(select p.byte from places p order by p.position) end)::ragdb_internal.demand
   where (select bool_and(p.is_known) from places p));
-comment on function ragdb_internal.demanded is
-  'Returns what a clause demands of chunks; null when the corpus lacks one of its words.';
 
+-- Returns the phrases, +words and -words of a query that have words. Raises RG400 for more than
+-- 1,000 words.
 create or replace function ragdb_internal.demand_clauses(query text, config text)
 returns table (kind text, is_phrase boolean, words tsvector)
 language plpgsql stable parallel safe
@@ -203,10 +195,9 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb_internal.demand_clauses is
-  'Returns the phrases, +words and -words of a query that have words. Raises RG400 for more than '
-  '1,000 words.';
 
+-- Returns what the phrases, +words and -words of a query demand; empty for nothing, and null when
+-- no chunk of the corpus meets it. Raises RG400 for more than 1,000 words.
 create or replace function ragdb_internal.demands(corpus ragdb.corpora, query text)
 returns ragdb_internal.demand[]
 language plpgsql stable parallel safe
@@ -230,16 +221,12 @@ begin
   end loop;
   return v_demands;
 end $$;
-comment on function ragdb_internal.demands is
-  'Returns what the phrases, +words and -words of a query demand; empty for nothing, and null when '
-  'no chunk of the corpus meets it. Raises RG400 for more than 1,000 words.';
 
+-- Returns what the phrases, +words and -words of a query demand as a tsquery over lexemes; null for
+-- nothing. Raises RG400 for more than 1,000 words.
 create or replace function ragdb_internal.demand_query(query text, config text) returns tsquery
 language sql stable parallel safe
 return (
   select pg_catalog.string_agg(case when c.kind = 'not' then '!' else '' end
     || '(' || ragdb_internal.lexeme_query(c.words, c.is_phrase) || ')', '&')
   from ragdb_internal.demand_clauses(demand_query.query, demand_query.config) c)::tsquery;
-comment on function ragdb_internal.demand_query is
-  'Returns what the phrases, +words and -words of a query demand as a tsquery over lexemes; null '
-  'for nothing. Raises RG400 for more than 1,000 words.';

@@ -3,12 +3,13 @@
 -- Whole words are edited, not lexemes: two letters swapped in an ending change what the stemmer
 -- makes of it, and without a letter that is missing it may not see an ending at all.
 
+-- Returns the letters of ASCII, with spaces between.
 create or replace function ragdb_internal.latin() returns text
 language sql immutable parallel safe
 return 'a b c d e f g h i j k l m n o p q r s t u v w x y z';
-comment on function ragdb_internal.latin is 'Returns the letters of ASCII, with spaces between.';
 
--- Of a script other than Latin it is the letters that stand near those of the word in Unicode.
+-- Returns the letters that words like a word are written in, with spaces between. Of a script other
+-- than Latin it is the letters that stand near those of the word in Unicode.
 create or replace function ragdb_internal.alphabet(word text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -25,14 +26,14 @@ begin
       where chr(b.base + o.n) ~ ('[' || ragdb_internal.wordly() || ']')
         and ragdb_internal.fold(chr(b.base + o.n)) = chr(b.base + o.n)) end);
 end $$;
-comment on function ragdb_internal.alphabet is
-  'Returns the letters that words like a word are written in, with spaces between.';
 
--- Few misspelt words are wrong in their first letter (Yannakoudakis and Fawthrop, "The Rules of
--- Spelling Errors", Information Processing and Management, 1983), and a third of the right words
--- that a corpus lacks are near another one by it alone (islam, slam). So of three letters the first
--- is not swapped either (ons, nos). At each place all letters are written at once: with "t c" for
--- its spaces, the alphabet between "c" and "t" is every "c_t".
+-- Returns what one edit makes of a word: first two letters swapped, at each place but the last, nor
+-- the first of three letters; then one dropped, put in or replaced behind so many letters, from
+-- first to last. Few misspelt words are wrong in their first letter (Yannakoudakis and Fawthrop,
+-- "The Rules of Spelling Errors", Information Processing and Management, 1983), and a third of the
+-- right words that a corpus lacks are near another one by it alone (islam, slam). So of three
+-- letters the first is not swapped either (ons, nos). At each place all letters are written at
+-- once: with "t c" for its spaces, the alphabet between "c" and "t" is every "c_t".
 create or replace function ragdb_internal.edits(word text, first integer, last integer)
 returns table (edits text[])
 language sql immutable parallel safe rows 1
@@ -60,13 +61,10 @@ begin atomic
       from (select pg_catalog.generate_series(0, pg_catalog.length(edits.word)) as n) s
       offset 0) p;
 end;
-comment on function ragdb_internal.edits is
-  'Returns what one edit makes of a word: first two letters swapped, at each place but the last, '
-  'nor the first of three letters; then one dropped, put in or replaced behind so many letters, '
-  'from first to last.';
 
--- The alphabet has no letter that a dictionary folds, so edits have only those of the word. To fold
--- takes a microsecond a letter: each of these is folded once, and not in hundreds of edits.
+-- Returns the edits of a word folded, unless its letters are folded otherwise together than one by
+-- one. The alphabet has no letter that a dictionary folds, so edits have only those of the word. To
+-- fold takes a microsecond a letter: each of these is folded once, and not in hundreds of edits.
 create or replace function ragdb_internal.folded_edits(edits text[], word text) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -91,14 +89,12 @@ begin
   end loop;
   return string_to_array(v_edits, ' ');
 end $$;
-comment on function ragdb_internal.folded_edits is
-  'Returns the edits of a word folded, unless its letters are folded otherwise together than one '
-  'by one.';
 
--- What a stemmer cuts off a word follows from its ending, and from where vowels and consonants are
--- before that, not from which they are (R1, R2 and RV of the Snowball stemmers). So one vowel and
--- one consonant show what becomes of all others. A letter inside of a longer ending than six
--- (generalizaeions) is missed.
+-- Returns the lexemes of what one letter dropped, put in or replaced makes of a word of a to z,
+-- behind 1 to so many letters, none of them near its end. What a stemmer cuts off a word follows
+-- from its ending, and from where vowels and consonants are before that, not from which they are
+-- (R1, R2 and RV of the Snowball stemmers). So one vowel and one consonant show what becomes of all
+-- others. A letter inside of a longer ending than six (generalizaeions) is missed.
 create or replace function ragdb_internal.begun_lexemes(
   word text, dictionary regdictionary, last integer)
 returns table (lexemes text[])
@@ -126,10 +122,10 @@ begin atomic
         pg_catalog.length(n.before) + 2) as ending
       offset 0) e;
 end;
-comment on function ragdb_internal.begun_lexemes is
-  'Returns the lexemes of what one letter dropped, put in or replaced makes of a word of a to z, '
-  'behind 1 to so many letters, none of them near its end.';
 
+-- Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place
+-- but the last, nor the first of three letters; then of more than three one dropped, put in or
+-- replaced, behind 1 to so many letters. Null stands for one that does not count.
 create or replace function ragdb_internal.near_lexemes(
   word text, asciis regdictionary, config text, last integer)
 returns table (near text[])
@@ -154,11 +150,8 @@ begin atomic
       near_lexemes.word, near_lexemes.asciis, d.begun) b
   offset 0;
 end;
-comment on function ragdb_internal.near_lexemes is
-  'Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place '
-  'but the last, nor the first of three letters; then of more than three one dropped, put in or '
-  'replaced, behind 1 to so many letters. Null stands for one that does not count.';
 
+-- Returns what is one edit from a word and has a lexeme.
 create or replace function ragdb_internal.spelt_as(word text, lexeme text, config text)
 returns text
 language sql stable parallel safe
@@ -167,5 +160,3 @@ return (
     ragdb_internal.letter_lexemes(
       ragdb_internal.folded_edits(e.edits, spelt_as.word), spelt_as.config), spelt_as.lexeme)]
   from ragdb_internal.edits(spelt_as.word, 1, pg_catalog.length(spelt_as.word)) e);
-comment on function ragdb_internal.spelt_as is
-  'Returns what is one edit from a word and has a lexeme.';

@@ -1,7 +1,8 @@
 -- Which chunks hold some words: by the lists of the dictionary and by the blocks. What demands of a
 -- query and filters leave is told chunk by chunk, and phrases by the texts of the chunks.
 
--- The chunks after the blocks and those that the blocks know wrongly are held to have everything.
+-- Returns the chunks of a corpus that its blocks do not know. The chunks after the blocks and those
+-- that the blocks know wrongly are held to have everything.
 create or replace function ragdb_internal.uncovered_chunks(corpus_id integer)
 returns integer[]
 language sql stable parallel safe
@@ -12,9 +13,9 @@ return array(
   union all
   select pg_catalog.unnest(s.stale_chunks) from ragdb.block_states s
   where s.corpus_id = uncovered_chunks.corpus_id);
-comment on function ragdb_internal.uncovered_chunks is
-  'Returns the chunks of a corpus that its blocks do not know.';
 
+-- Returns blocks, with a bit for each group that has, by the blocks, one of the terms of each
+-- place.
 create or replace function ragdb_internal.groups_holding(
   corpus_id integer, term_ids integer[], places integer[])
 returns table (block_no integer, bits bit varying)
@@ -32,10 +33,8 @@ begin atomic
   group by n.block_no
   having count(*) = (select count(distinct w) from pg_catalog.unnest(groups_holding.places) w);
 end;
-comment on function ragdb_internal.groups_holding is
-  'Returns blocks, with a bit for each group that has, by the blocks, one of the terms of each '
-  'place.';
 
+-- Returns the numbers of the chunks of the groups of some blocks that have a bit.
 create or replace function ragdb_internal.chunks_of_groups(
   block_nos integer[], bits bit varying[])
 returns integer[]
@@ -45,9 +44,9 @@ return array(
   from unnest(chunks_of_groups.block_nos, chunks_of_groups.bits) b (block_no, bits)
     cross join lateral ragdb_internal.set_bits(b.bits) p
     cross join pg_catalog.generate_series(1, 4) i);
-comment on function ragdb_internal.chunks_of_groups is
-  'Returns the numbers of the chunks of the groups of some blocks that have a bit.';
 
+-- Returns the chunks that the dictionary lists for some terms, and whether all that have one of the
+-- terms of each place, which stand beside them, are among them.
 create or replace function ragdb_internal.listed_holding(
   corpus_id integer, term_ids integer[], places integer[],
   out chunk_nos integer[], out is_complete boolean)
@@ -73,10 +72,9 @@ begin
     exit when is_complete;
   end loop;
 end $$;
-comment on function ragdb_internal.listed_holding is
-  'Returns the chunks that the dictionary lists for some terms, and whether all that have one of '
-  'the terms of each place, which stand beside them, are among them.';
 
+-- Returns chunks of a corpus, all among them that have one of the terms of each place, which stand
+-- beside them; some have none, some are twice in it, and numbers of no chunk are too.
 create or replace function ragdb_internal.chunks_holding(
   corpus_id integer, term_ids integer[], places integer[])
 returns integer[]
@@ -96,10 +94,8 @@ begin
     select ragdb_internal.chunks_of_groups(array_agg(g.block_no), array_agg(g.bits))
     from ragdb_internal.groups_holding(chunks_holding.corpus_id, term_ids, places) g);
 end $$;
-comment on function ragdb_internal.chunks_holding is
-  'Returns chunks of a corpus, all among them that have one of the terms of each place, which '
-  'stand beside them; some have none, some are twice in it, and numbers of no chunk are too.';
 
+-- Whether the text of a chunk has a phrase.
 create or replace function ragdb_internal.has_phrase(
   corpus ragdb.corpora, chunk_no integer, phrase tsquery)
 returns boolean
@@ -110,11 +106,10 @@ return (
     @@ has_phrase.phrase
   from ragdb.chunks c
   where c.corpus_id = (corpus).corpus_id and c.chunk_no = has_phrase.chunk_no);
-comment on function ragdb_internal.has_phrase is
-  'Whether the text of a chunk has a phrase.';
 
--- A word's byte stands for other words too: where it is there as often as the word is, it does not,
--- and the order tells that the chunk has the phrase.
+-- Returns those of some chunks of a corpus that meet all demands, each once. A word's byte stands
+-- for other words too: where it is there as often as the word is, it does not, and the order tells
+-- that the chunk has the phrase.
 create or replace function ragdb_internal.meeting(
   corpus ragdb.corpora, demands ragdb_internal.demand[], chunk_nos integer[])
 returns integer[]
@@ -146,9 +141,8 @@ begin
                 x.lexeme_count, corpus.k1, corpus.b, corpus.pivot), corpus.k1)) then true
           else ragdb_internal.has_phrase(corpus, x.chunk_no, d.phrase) end));
 end $$;
-comment on function ragdb_internal.meeting is
-  'Returns those of some chunks of a corpus that meet all demands, each once.';
 
+-- Returns the terms that are demanded, and for each its place among all; null for none.
 create or replace function ragdb_internal.demanded_terms(
   demands ragdb_internal.demand[], out term_ids integer[], out places integer[])
 language sql immutable parallel safe
@@ -159,9 +153,9 @@ begin atomic
     cross join lateral unnest(d.term_ids, d.places) t (term_id, place)
   where not d.is_not;
 end;
-comment on function ragdb_internal.demanded_terms is
-  'Returns the terms that are demanded, and for each its place among all; null for none.';
 
+-- Returns blocks, with a bit for each group that has, by the blocks, the words that are demanded,
+-- and how many groups these are.
 create or replace function ragdb_internal.groups_demanded(
   corpus_id integer, demands ragdb_internal.demand[],
   out block_nos integer[], out bits bit varying[], out groups bigint)
@@ -173,10 +167,9 @@ begin atomic
     cross join lateral ragdb_internal.groups_holding(
       groups_demanded.corpus_id, t.term_ids, t.places) h;
 end;
-comment on function ragdb_internal.groups_demanded is
-  'Returns blocks, with a bit for each group that has, by the blocks, the words that are demanded, '
-  'and how many groups these are.';
 
+-- Returns chunks of a corpus, all among them that have the words that are demanded; null when none
+-- is.
 create or replace function ragdb_internal.chunks_demanded(
   corpus_id integer, demands ragdb_internal.demand[])
 returns integer[]
@@ -184,6 +177,3 @@ language sql stable parallel safe
 return (
   select ragdb_internal.chunks_holding(chunks_demanded.corpus_id, t.term_ids, t.places)
   from ragdb_internal.demanded_terms(chunks_demanded.demands) t where t.term_ids is not null);
-comment on function ragdb_internal.chunks_demanded is
-  'Returns chunks of a corpus, all among them that have the words that are demanded; null when '
-  'none is.';

@@ -5,6 +5,8 @@
 -- as long as they are few, and in blocks (blocks.sql) from then on. Chunks newer than the blocks
 -- are all looked at. Writers of a corpus queue up, so the counters that change here are exact.
 -- pgvector's sparse vectors end at a billion.
+
+-- Returns the number of the nth new lexeme of a corpus. Raises RG413 past 1,000,000,000.
 create or replace function ragdb_internal.next_term_id(corpus ragdb.corpora, nth bigint)
 returns integer
 language plpgsql immutable parallel safe
@@ -19,10 +21,10 @@ begin
   end if;
   return corpus.next_term_id + nth - 1;
 end $$;
-comment on function ragdb_internal.next_term_id is
-  'Returns the number of the nth new lexeme of a corpus. Raises RG413 past 1,000,000,000.';
 
--- A transaction that summed a part and writes to it again does so under the same version.
+-- Has the statistics of its whole count a part again that they counted in this transaction; the
+-- caller holds the lock of the part. A transaction that summed a part and writes to it again does
+-- so under the same version.
 create or replace function ragdb_internal.uncount_part(corpus_id integer) returns void
 language sql
 begin atomic
@@ -31,10 +33,10 @@ begin atomic
     where s.corpus_id = uncount_part.corpus_id and c.corpus_id = uncount_part.corpus_id
       and s.version = c.version;
 end;
-comment on function ragdb_internal.uncount_part is
-  'Has the statistics of its whole count a part again that they counted in this transaction; the '
-  'caller holds the lock of the part.';
 
+-- Adds chunks to the lexical index and the counters of their corpus; those that are ready are not
+-- analysed again. The caller holds the corpus lock. Raises RG413.
+--
 -- What the planner believes of tables that grow within a transaction is worthless, so it is given
 -- no choice: lookups go by key (lateral, offset 0), lexemes in their order, and what is joined in
 -- memory is hashed. Lexemes go in together, known or new: rows that are updated often then lie
@@ -140,10 +142,9 @@ begin
       case when v_after is not null then row(v_after, v_lists)::ragdb_internal.fresh_postings end),
     ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
-comment on function ragdb_internal.index_chunks is
-  'Adds chunks to the lexical index and the counters of their corpus; those that are ready are not '
-  'analysed again. The caller holds the corpus lock. Raises RG413.';
 
+-- Takes chunks out of the lexical index and the counters of their corpus; the caller holds the
+-- corpus lock.
 create or replace function ragdb_internal.unindex_chunks(corpus_id integer, chunk_nos integer[])
 returns void
 language plpgsql
@@ -186,10 +187,8 @@ begin
     where s.corpus_id = unindex_chunks.corpus_id;
   perform ragdb_internal.uncount_part(unindex_chunks.corpus_id);
 end $$;
-comment on function ragdb_internal.unindex_chunks is
-  'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the '
-  'corpus lock.';
 
+-- Returns a row for each lexeme of some chunks (null: of each) of the lexical index of a corpus.
 create or replace function ragdb_internal.stored_postings(
   corpus_id integer, chunk_nos integer[] default null)
 returns table (chunk_no integer, term_id integer, impact real)
@@ -202,5 +201,3 @@ begin atomic
   where x.corpus_id = stored_postings.corpus_id
     and (stored_postings.chunk_nos is null or x.chunk_no = any (stored_postings.chunk_nos));
 end;
-comment on function ragdb_internal.stored_postings is
-  'Returns a row for each lexeme of some chunks (null: of each) of the lexical index of a corpus.';

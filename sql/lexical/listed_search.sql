@@ -1,5 +1,8 @@
 -- Search among listed chunks: each is looked at, or, of many, first those whose groups may score
 -- most, until no other can rank.
+
+-- Whether a list of candidates, best first, ends where looking for more of them would find more
+-- that may be better than, or tie with, the k-th of those that pass.
 create or replace function ragdb_internal.cuts_ties(
   found ragdb_internal.candidate[], passing ragdb_internal.candidate[], k integer,
   looked_for integer)
@@ -8,10 +11,9 @@ language sql immutable parallel safe
 return pg_catalog.cardinality(cuts_ties.found) = cuts_ties.looked_for
   and coalesce((cuts_ties.found[cuts_ties.looked_for]).score
     >= ragdb_internal.at_least((cuts_ties.passing[cuts_ties.k]).score), true);
-comment on function ragdb_internal.cuts_ties is
-  'Whether a list of candidates, best first, ends where looking for more of them would find more '
-  'that may be better than, or tie with, the k-th of those that pass.';
 
+-- Returns the k best in a scope of the given chunks, and of those after a number (null: none), and
+-- what ties with the last, best first.
 create or replace function ragdb_internal.best_among(
   corpus ragdb.corpora, scope ragdb_internal.scope, chunk_nos integer[], after integer,
   weights sparsevec, k integer)
@@ -38,10 +40,10 @@ begin
   end loop;
   return v_passing;
 end $$;
-comment on function ragdb_internal.best_among is
-  'Returns the k best in a scope of the given chunks, and of those after a number (null: none), '
-  'and what ties with the last, best first.';
 
+-- Returns those of some chunks that may score, those first whose group has the largest sum, and
+-- that sum, negated: of blocks, by number, and without bound what comes after a number and some
+-- others.
 create or replace function ragdb_internal.by_bound(
   block_nos integer[], sums vector[], chunk_nos integer[], after integer, unbounded integer[])
 returns table (chunk_nos integer[], negated float8[])
@@ -67,11 +69,10 @@ begin atomic
     offset 0) b
   where b.negated < 0;
 end;
-comment on function ragdb_internal.by_bound is
-  'Returns those of some chunks that may score, those first whose group has the largest sum, and '
-  'that sum, negated: of blocks, by number, and without bound what comes after a number and some '
-  'others.';
 
+-- Returns the k best of some chunks and what ties with the last, best first: none scores more than
+-- short times its sum, or than lack and its sum; those with the largest sums, which are negated,
+-- come first.
 create or replace function ragdb_internal.best_by_bound(
   corpus_id integer, chunk_nos integer[], negated float8[], short float8, lack float8,
   weights sparsevec, k integer)
@@ -107,12 +108,10 @@ begin
   end loop;
   return v_found;
 end $$;
-comment on function ragdb_internal.best_by_bound is
-  'Returns the k best of some chunks and what ties with the last, best first: none scores more '
-  'than short times its sum, or than lack and its sum; those with the largest sums, which are '
-  'negated, come first.';
 
--- Not in best_listed: a setting takes as long as the rest of it.
+-- Returns the k best of some chunks for some terms and what ties with the last, best first, looking
+-- at those that may rank as the blocks say, and at those that these do not know: by their state, or
+-- listed for a term. Not in best_listed: a setting takes as long as the rest of it.
 create or replace function ragdb_internal.listed_in_blocks(
   corpus ragdb.corpora, terms ragdb_internal.question_term[], chunk_nos integer[],
   state ragdb.block_states, listed integer[], weights sparsevec, k integer)
@@ -134,12 +133,10 @@ begin
       cross join lateral ragdb_internal.by_bound(b.block_nos, b.sums, listed_in_blocks.chunk_nos,
         coalesce(state.last_chunk_no, 0), state.stale_chunks || listed) o);
 end $$;
-comment on function ragdb_internal.listed_in_blocks is
-  'Returns the k best of some chunks for some terms and what ties with the last, best first, '
-  'looking at those that may rank as the blocks say, and at those that these do not know: by their '
-  'state, or listed for a term.';
 
--- To sum what all groups of a corpus score takes as long as to look at one in 200 of its chunks.
+-- Returns the k best for a question of the chunks that a scope lists and what ties with the last,
+-- best first. To sum what all groups of a corpus score takes as long as to look at one in 200 of
+-- its chunks.
 create or replace function ragdb_internal.best_listed(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope,
   weights sparsevec, k integer)
@@ -157,6 +154,3 @@ begin
   end if;
   return ragdb_internal.best_among(corpus, scope, scope.chunk_nos, null, weights, k);
 end $$;
-comment on function ragdb_internal.best_listed is
-  'Returns the k best for a question of the chunks that a scope lists and what ties with the last, '
-  'best first.';

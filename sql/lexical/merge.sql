@@ -6,6 +6,8 @@
 --
 -- A term that became frequent has no row in the blocks of before, and the dictionary lists its
 -- chunks there.
+
+-- Returns the lexemes of a corpus that blocks have, and what each weighs now.
 create or replace function ragdb_internal.weighed_lexemes(corpus_id integer)
 returns table (lexeme ragdb.lexemes, weight real)
 language sql stable parallel safe
@@ -14,9 +16,9 @@ begin atomic
   from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id and l.in_blocks
   where c.corpus_id = weighed_lexemes.corpus_id;
 end;
-comment on function ragdb_internal.weighed_lexemes is
-  'Returns the lexemes of a corpus that blocks have, and what each weighs now.';
 
+-- Returns the row that a lexeme has, by the chunks that the dictionary lists for it, in a block of
+-- so many units; null where none of them is there.
 create or replace function ragdb_internal.listed_row(
   lexeme ragdb.lexemes, weight real, block_no integer, units integer)
 returns ragdb.term_blocks
@@ -40,10 +42,9 @@ return (
       between 0 and listed_row.units - 1
     group by 1) g
   having count(*) > 0);
-comment on function ragdb_internal.listed_row is
-  'Returns the row that a lexeme has, by the chunks that the dictionary lists for it, in a block '
-  'of so many units; null where none of them is there.';
 
+-- Returns the rows of a term in the blocks between two, and others that are not stored; nulls among
+-- these are left out.
 create or replace function ragdb_internal.rows_to_merge(
   corpus_id integer, term_id integer, first_no integer, last_no integer,
   others ragdb.term_blocks[])
@@ -56,10 +57,9 @@ begin atomic
   union all
   select o.* from pg_catalog.unnest(rows_to_merge.others) o where o.term_id is not null;
 end;
-comment on function ragdb_internal.rows_to_merge is
-  'Returns the rows of a term in the blocks between two, and others that are not stored; nulls '
-  'among these are left out.';
 
+-- Returns the terms that blocks have, what each weighs now, and which rows it has of a block that
+-- is not stored: one that is made, and what the dictionary lists.
 create or replace function ragdb_internal.terms_to_merge(
   corpus_id integer, first_no integer, units integer, made ragdb.term_blocks[])
 returns table (term_id integer, weight real, others ragdb.term_blocks[])
@@ -75,10 +75,9 @@ begin atomic
     offset 0) t
   offset 0;
 end;
-comment on function ragdb_internal.terms_to_merge is
-  'Returns the terms that blocks have, what each weighs now, and which rows it has of a block that '
-  'is not stored: one that is made, and what the dictionary lists.';
 
+-- Returns the rows of the block of so many units that some blocks become, of whose last one the
+-- rows may be made but not stored.
 create or replace function ragdb_internal.merged_terms(
   corpus_id integer, block_nos integer[], units integer, made ragdb.term_blocks[])
 returns table (term_id integer, weight real, scores sparsevec)
@@ -120,11 +119,9 @@ begin atomic
       where not r.are_short) m
   where m.scores is not null;
 end;
-comment on function ragdb_internal.merged_terms is
-  'Returns the rows of the block of so many units that some blocks become, of whose last one the '
-  'rows may be made but not stored.';
 
--- How wide a block is its rows tell; one without rows may be as wide as there is room.
+-- Returns the blocks of a corpus before one, and how many units each has. How wide a block is its
+-- rows tell; one without rows may be as wide as there is room.
 create or replace function ragdb_internal.blocks_before(corpus_id integer, before_no integer)
 returns table (block_no integer, units integer)
 language sql stable parallel safe
@@ -142,10 +139,10 @@ begin atomic
     where s.corpus_id = blocks_before.corpus_id
       and b.block_no < blocks_before.before_no) n;
 end;
-comment on function ragdb_internal.blocks_before is
-  'Returns the blocks of a corpus before one, and how many units each has.';
 
--- A row that is there already was made when the term was frequent: it has all of its chunks.
+-- Has the blocks before one know the chunks that the dictionary lists for terms that became
+-- frequent, and takes those of units before another out of the lists; the caller holds the corpus
+-- lock. A row that is there already was made when the term was frequent: it has all of its chunks.
 create or replace function ragdb_internal.place_listed(
   corpus_id integer, before_no integer, until_no integer default null)
 returns void
@@ -169,11 +166,9 @@ begin
       where (n - 1) / ragdb_internal.unit_chunks() >= coalesce(until_no, before_no))
     where l.corpus_id = place_listed.corpus_id and l.in_blocks and l.chunk_nos <> '';
 end $$;
-comment on function ragdb_internal.place_listed is
-  'Has the blocks before one know the chunks that the dictionary lists for terms that became '
-  'frequent, and takes those of units before another out of the lists; the caller holds the corpus '
-  'lock.';
 
+-- Makes one block of so many units of some that lie side by side, in order, of whose last one the
+-- rows may be made but not stored; the caller holds the corpus lock.
 create or replace function ragdb_internal.merge_blocks(
   corpus_id integer, block_nos integer[], units integer, made ragdb.term_blocks[] default '{}')
 returns void
@@ -205,6 +200,3 @@ begin
   perform ragdb_internal.place_listed(
     merge_blocks.corpus_id, v_first, v_first + merge_blocks.units);
 end $$;
-comment on function ragdb_internal.merge_blocks is
-  'Makes one block of so many units of some that lie side by side, in order, of whose last one the '
-  'rows may be made but not stored; the caller holds the corpus lock.';

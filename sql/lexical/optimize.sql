@@ -5,6 +5,8 @@
 -- The pivot is pinned between two calls, so that a document that is put never moves the score of
 -- another one. To move it, every impact is written anew; so in a large corpus it stays while it is
 -- nearly right.
+
+-- Gives a corpus another pivot and computes its impacts again; the caller holds the corpus lock.
 create or replace function ragdb_internal.move_pivot(corpus ragdb.corpora, pivot float8)
 returns void
 language plpgsql
@@ -28,9 +30,8 @@ begin
         cross join generate_series(1, cardinality(e.entries), 2) i))
     where x.corpus_id = corpus.corpus_id;
 end $$;
-comment on function ragdb_internal.move_pivot is
-  'Gives a corpus another pivot and computes its impacts again; the caller holds the corpus lock.';
 
+-- Sets the largest impact of every lexeme of a corpus; the caller holds the corpus lock.
 create or replace function ragdb_internal.renew_bounds(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -51,10 +52,9 @@ begin
     where l.corpus_id = renew_bounds.corpus_id and l.term_id = m.term_id
       and l.max_impact <> m.max_impact;
 end $$;
-comment on function ragdb_internal.renew_bounds is
-  'Sets the largest impact of every lexeme of a corpus; the caller holds the corpus lock.';
 
--- No lexeme is frequent enough in a corpus of a few chunks that blocks were worth their making.
+-- Makes all blocks of a corpus anew; the caller holds the corpus lock. No lexeme is frequent enough
+-- in a corpus of a few chunks that blocks were worth their making.
 create or replace function ragdb_internal.build_blocks(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -69,9 +69,9 @@ begin
   perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
   perform ragdb_internal.merge_many(corpus.corpus_id, 8, true);
 end $$;
-comment on function ragdb_internal.build_blocks is
-  'Makes all blocks of a corpus anew; the caller holds the corpus lock.';
 
+-- Makes the blocks of a corpus know all of its chunks, makes them anew where there are none or a
+-- fifth of what they know is gone, and notes it; the caller holds the corpus lock.
 create or replace function ragdb_internal.catch_up(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -97,10 +97,9 @@ begin
     (corpus.next_chunk_no - 2) / ragdb_internal.unit_chunks() + 1);
   perform ragdb_internal.reweigh_blocks(corpus.corpus_id);
 end $$;
-comment on function ragdb_internal.catch_up is
-  'Makes the blocks of a corpus know all of its chunks, makes them anew where there are none or a '
-  'fifth of what they know is gone, and notes it; the caller holds the corpus lock.';
 
+-- Drops the lexemes that no chunk of a corpus has, and returns how many they were; the caller holds
+-- the corpus lock.
 create or replace function ragdb_internal.drop_lexemes(
   corpus_id integer, out lexemes_dropped integer)
 language plpgsql
@@ -110,10 +109,9 @@ begin
   delete from ragdb.lexemes l where l.corpus_id = drop_lexemes.corpus_id and l.df = 0;
   get diagnostics lexemes_dropped = row_count;
 end $$;
-comment on function ragdb_internal.drop_lexemes is
-  'Drops the lexemes that no chunk of a corpus has, and returns how many they were; the caller '
-  'holds the corpus lock.';
 
+-- Optimizes a corpus for a pivot and returns how many lexemes it dropped; the caller holds the
+-- corpus lock.
 create or replace function ragdb_internal.optimize(
   corpus ragdb.corpora, pivot float8, out lexemes_dropped integer)
 language plpgsql
@@ -136,27 +134,24 @@ begin
   end if;
   perform ragdb_internal.catch_up(v_corpus);
 end $$;
-comment on function ragdb_internal.optimize is
-  'Optimizes a corpus for a pivot and returns how many lexemes it dropped; the caller holds the '
-  'corpus lock.';
 
+-- Returns how far the mean length of the chunks of a corpus is from its pivot: 0.1 is 10 % longer;
+-- null without chunks.
 create or replace function ragdb_internal.drift(corpus ragdb.corpora) returns float8
 language sql immutable parallel safe
 return (corpus).lexeme_count::float8 / nullif((corpus).chunks, 0) / (corpus).pivot - 1;
-comment on function ragdb_internal.drift is
-  'Returns how far the mean length of the chunks of a corpus is from its pivot: 0.1 is 10 % '
-  'longer; null without chunks.';
 
--- To move the pivot writes every impact anew, and a large corpus takes twice the room then. A pivot
--- that is a quarter off moves nDCG@10 of thirteen collections by -.0005 and .0001 on the mean.
+-- Whether the mean length of so many chunks is so far from the pivot that this is to be moved: by
+-- 10 %, or 25 % from 10,000 chunks on. To move the pivot writes every impact anew, and a large
+-- corpus takes twice the room then. A pivot that is a quarter off moves nDCG@10 of thirteen
+-- collections by -.0005 and .0001 on the mean.
 create or replace function ragdb_internal.is_drifted(chunks integer, drift float8)
 returns boolean
 language sql immutable parallel safe
 return abs(is_drifted.drift) > case when is_drifted.chunks < 10000 then 0.1 else 0.25 end;
-comment on function ragdb_internal.is_drifted is
-  'Whether the mean length of so many chunks is so far from the pivot that this is to be moved: by '
-  '10 %, or 25 % from 10,000 chunks on.';
 
+-- Returns the pivot that a corpus shall have: the mean length of its chunks, or what it has where
+-- it has none, or where it has 10,000 chunks or more and is not drifted.
 create or replace function ragdb_internal.next_pivot(corpus ragdb.corpora) returns float8
 language sql immutable parallel safe
 return case
@@ -165,12 +160,11 @@ return case
       and not ragdb_internal.is_drifted((corpus).chunks, ragdb_internal.drift(corpus))
     then (corpus).pivot
   else (corpus).lexeme_count::float8 / (corpus).chunks end;
-comment on function ragdb_internal.next_pivot is
-  'Returns the pivot that a corpus shall have: the mean length of its chunks, or what it has where '
-  'it has none, or where it has 10,000 chunks or more and is not drifted.';
 
--- All parts in one transaction, so that no search sees two pivots. In the order of their numbers:
--- two that optimize cannot deadlock.
+-- Sums the statistics of the parts of a corpus and optimizes each for one pivot, the given one or
+-- the mean length of all their chunks; the caller holds the lock of the whole. All parts in one
+-- transaction, so that no search sees two pivots. In the order of their numbers: two that optimize
+-- cannot deadlock. Raises RG401, RG404.
 create or replace function ragdb_internal.optimize_parts(
   whole ragdb.corpora, given float8, out pivot float8, out lexemes_dropped integer)
 language plpgsql
@@ -199,11 +193,8 @@ begin
   perform ragdb_internal.record_state('settings', whole.corpus_id) where found;
   perform ragdb_internal.drop_lexemes(whole.corpus_id);
 end $$;
-comment on function ragdb_internal.optimize_parts is
-  'Sums the statistics of the parts of a corpus and optimizes each for one pivot, the given one or '
-  'the mean length of all their chunks; the caller holds the lock of the whole. Raises RG401, '
-  'RG404.';
 
+-- Refuses a pivot that is not a length, or that is given for a corpus without parts. Raises RG400.
 create or replace function ragdb_internal.check_pivot(corpus ragdb.corpora, pivot float8)
 returns void
 language plpgsql immutable parallel safe
@@ -219,6 +210,3 @@ begin
   end if;
   perform ragdb_internal.check_has_parts(corpus);
 end $$;
-comment on function ragdb_internal.check_pivot is
-  'Refuses a pivot that is not a length, or that is given for a corpus without parts. Raises '
-  'RG400.';

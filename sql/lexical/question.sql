@@ -2,6 +2,9 @@
 --
 -- Weights may come from the statistics of another corpus, so that corpora that are searched apart
 -- share one scale.
+
+-- Returns some lexemes: what a corpus knows of each (no term_id and df 0 where it knows none), how
+-- often it stands among them, and its df and idf by the statistics of a corpus.
 create or replace function ragdb_internal.term_facts(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector)
 returns table (
@@ -24,10 +27,8 @@ begin atomic
         end, 0) as df
       offset 0) n;
 end;
-comment on function ragdb_internal.term_facts is
-  'Returns some lexemes: what a corpus knows of each (no term_id and df 0 where it knows none), '
-  'how often it stands among them, and its df and idf by the statistics of a corpus.';
 
+-- Returns those of some lexemes that no chunk of a corpus has.
 create or replace function ragdb_internal.lacking(corpus ragdb.corpora, words tsvector)
 returns text[]
 language plpgsql stable parallel safe
@@ -37,12 +38,12 @@ begin
   return array(
     select t.lexeme from ragdb_internal.term_facts(corpus, corpus, words) t where t.df = 0);
 end $$;
-comment on function ragdb_internal.lacking is
-  'Returns those of some lexemes that no chunk of a corpus has.';
 
--- What stands for another word weighs less than if it had been asked for: 0.7 of it, or its share
--- where several words stand for one. The most that a query can reach stays: a word that
--- the corpus lacks weighs the most there is. A synonym adds its weight to it.
+-- Returns some lexemes as ragdb_internal.term_facts does, and what stands for some of them, with
+-- the weight of each and what it adds to the weight of all. What stands for another word weighs
+-- less than if it had been asked for: 0.7 of it, or its share where several words stand for one.
+-- The most that a query can reach stays: a word that the corpus lacks weighs the most there is. A
+-- synonym adds its weight to it.
 create or replace function ragdb_internal.query_terms(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector,
   stand_ins ragdb_internal.stand_in[])
@@ -64,33 +65,28 @@ begin atomic
     cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
       pg_catalog.array_to_tsvector(array[s.lexeme])) t;
 end;
-comment on function ragdb_internal.query_terms is
-  'Returns some lexemes as ragdb_internal.term_facts does, and what stands for some of '
-  'them, with the weight of each and what it adds to the weight of all.';
 
+-- A term of a question that the corpus has: its weight (idf times frequency), the most that it adds
+-- to the BM25 of a chunk, and whether blocks say where it is.
 create type ragdb_internal.question_term as (
   term_id integer, weight float8, max_score float8, in_blocks boolean);
-comment on type ragdb_internal.question_term is
-  'A term of a question that the corpus has: its weight (idf times frequency), the most that it '
-  'adds to the BM25 of a chunk, and whether blocks say where it is.';
 
--- The vector is kept as its text: one in a row is packed, and would be unpacked for every chunk.
+-- A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the
+-- entries of a sparse vector; the weight of all terms, also of those that it lacks; the most that a
+-- chunk can score; whether blocks say where a term is; and the chunks that the dictionary lists for
+-- its terms, four bytes each (null: none). The vector is kept as its text: one in a row is packed,
+-- and would be unpacked for every chunk.
 create type ragdb_internal.question as (
   terms ragdb_internal.question_term[], weights text, weight float8, max_score float8,
   in_blocks boolean, listed bytea);
-comment on type ragdb_internal.question is
-  'A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the '
-  'entries of a sparse vector; the weight of all terms, also of those that it lacks; the '
-  'most that a chunk can score; whether blocks say where a term is; and the chunks that the '
-  'dictionary lists for its terms, four bytes each (null: none).';
 
+-- A term as a corpus knows it, its weight, and what that adds to the weight of all.
 create type ragdb_internal.weighed_term as (
   lexeme text collate "C", term_id integer, df integer, max_impact real, in_blocks boolean,
   listed bytea, weight float8, most float8);
-comment on type ragdb_internal.weighed_term is
-  'A term as a corpus knows it, its weight, and what that adds to the weight of all.';
 
--- A table, so that it becomes a part of its callers: PostgreSQL 16 would plan it at each call.
+-- Returns some terms as a question to the corpus that they are of. A table, so that it becomes a
+-- part of its callers: PostgreSQL 16 would plan it at each call.
 create or replace function ragdb_internal.weighed_question(terms ragdb_internal.weighed_term[])
 returns setof ragdb_internal.question
 language sql immutable parallel safe rows 1
@@ -105,9 +101,9 @@ begin atomic
     pg_catalog.string_agg(t.listed, '')
   from pg_catalog.unnest(weighed_question.terms) t;
 end;
-comment on function ragdb_internal.weighed_question is
-  'Returns some terms as a question to the corpus that they are of.';
 
+-- Returns some lexemes as a question, with what stands for some of them; a lexeme that is asked for
+-- and stands for another one too has both weights.
 create or replace function ragdb_internal.widened_question(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector,
   stand_ins ragdb_internal.stand_in[])
@@ -128,13 +124,12 @@ begin
         offset 0) t
       cross join lateral ragdb_internal.weighed_question(t.terms) w);
 end $$;
-comment on function ragdb_internal.widened_question is
-  'Returns some lexemes as a question, with what stands for some of them; a lexeme that is asked '
-  'for and stands for another one too has both weights.';
 
--- What a part lacks another may have, and its synonyms are those of its whole. The terms of the
--- query itself are what most queries have; what stands for others is looked for
--- where a corpus lacks one of them or has synonyms.
+-- Returns a query, without its clauses, as a corpus sees it, weighed by the statistics of a corpus,
+-- with what was probably meant by words that it lacks (typos) and with its synonyms. What a part
+-- lacks another may have, and its synonyms are those of its whole. The terms of the query itself
+-- are what most queries have; what stands for others is looked for where a corpus lacks one of them
+-- or has synonyms.
 create or replace function ragdb_internal.question(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, typos boolean default false,
   out question ragdb_internal.question)
@@ -177,6 +172,3 @@ begin
     question := ragdb_internal.widened_question(corpus, statistics, v_words, v_stand_ins);
   end if;
 end $$;
-comment on function ragdb_internal.question is
-  'Returns a query, without its clauses, as a corpus sees it, weighed by the statistics of a '
-  'corpus, with what was probably meant by words that it lacks (typos) and with its synonyms.';

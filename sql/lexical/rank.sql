@@ -1,13 +1,15 @@
 -- Lexical ranking: candidates are found by their scores in float4, and these are scored exactly.
 
+-- A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run or
+-- lacks an embedding.
 create type ragdb_internal.ranked as (
   corpus_id integer, chunk_no integer, score float8, lexical_score float8, semantic_score float8,
   lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
-comment on type ragdb_internal.ranked is
-  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run '
-  'or lacks an embedding.';
 
--- The settings hold for the strategies too, which nothing else calls.
+-- Returns at least the k best chunks of a corpus in a scope for a question, and those of also, in
+-- no order: their score is BM25 over the most that the question could reach, and their coverage the
+-- share of the weight of the terms that they have. The settings hold for the strategies too, which
+-- nothing else calls.
 create or replace function ragdb_internal.rank_question(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope, k integer,
   also integer[] default null, out ranked ragdb_internal.ranked[])
@@ -34,12 +36,11 @@ begin
       from ragdb_internal.exact_bm25(corpus, v_found,
         coalesce(ragdb_internal.at_least(v_found[k].score), 0), also, question.terms) e) b);
 end $$;
-comment on function ragdb_internal.rank_question is
-  'Returns at least the k best chunks of a corpus in a scope for a question, and those of '
-  'also, in no order: their score is BM25 over the most that the question could reach, and their '
-  'coverage the share of the weight of the terms that they have.';
 
--- A single expression, which becomes part of its callers.
+-- Returns at least the k best chunks of a corpus under a restriction by BM25 over the most the
+-- query could reach, and those of also, in no order, with the raw BM25 and the share of the query's
+-- idf that the chunk has. A single expression, which becomes part of its callers. Raises RG400,
+-- RG410.
 create or replace function ragdb_internal.rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer,
   among ragdb_internal.restriction, also integer[] default null, typos boolean default false)
@@ -50,7 +51,3 @@ return ragdb_internal.rank_question(rank_lexical.corpus,
     rank_lexical.typos),
   ragdb_internal.scope(rank_lexical.corpus, rank_lexical.query, rank_lexical.among),
   rank_lexical.k, rank_lexical.also);
-comment on function ragdb_internal.rank_lexical is
-  'Returns at least the k best chunks of a corpus under a restriction by BM25 over the most the '
-  'query could reach, and those of also, in no order, with the raw BM25 and the share of the '
-  'query''s idf that the chunk has. Raises RG400, RG410.';

@@ -1,5 +1,8 @@
 -- The reference ranking: Jaccard of sets of words, as the reference runtime of the contracts ranks.
 -- It reads every chunk, and is there to compare with.
+
+-- Returns the distinct runs of letters, marks and numbers (Unicode 15.0) of a text in NFKC and
+-- lower case, in the order of their first places.
 create or replace function ragdb_internal.reference_tokens(text text) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -27,10 +30,8 @@ begin
     group by t.token
     order by min(t.ordinal));
 end $$;
-comment on function ragdb_internal.reference_tokens is
-  'Returns the distinct runs of letters, marks and numbers (Unicode 15.0) of a text in NFKC and '
-  'lower case, in the order of their first places.';
 
+-- Returns the Jaccard coefficient of two sets of tokens, in [0, 1]; 0 for two empty sets.
 create or replace function ragdb_internal.jaccard(a text[], b text[]) returns float8
 language sql immutable parallel safe
 return (
@@ -39,9 +40,9 @@ return (
   from (
     select count(*) as both from unnest(jaccard.a) x (token)
     where x.token = any (jaccard.b)) n);
-comment on function ragdb_internal.jaccard is
-  'Returns the Jaccard coefficient of two sets of tokens, in [0, 1]; 0 for two empty sets.';
 
+-- Returns the k chunks whose sets of words are most like the query's (Jaccard, over 0), as the
+-- reference runtime ranks. Reads every chunk. Raises RG410.
 create or replace function ragdb_internal.rank_reference(
   corpus ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
 returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
@@ -64,6 +65,3 @@ begin
     order by j.score desc, j.chunk_id
     limit k;
 end $$;
-comment on function ragdb_internal.rank_reference is
-  'Returns the k chunks whose sets of words are most like the query''s (Jaccard, over 0), as the '
-  'reference runtime ranks. Reads every chunk. Raises RG410.';

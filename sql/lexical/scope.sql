@@ -1,27 +1,26 @@
 -- Which chunks may be ranked for a query: by its clauses, a filter, chunk ids or a list.
+
+-- The chunks that may be ranked: those of a list (null: all of the corpus) that meet a restriction
+-- (null: none) and demands (null: no chunk meets them). Their orders of words are like all patterns
+-- (null: any), and like one of orders (null: any); of a demanded word the dictionary lists chunks
+-- that blocks lack.
 create type ragdb_internal.scope as (
   chunk_nos integer[], restriction ragdb_internal.restriction, demands ragdb_internal.demand[],
   patterns bytea[], orders bytea[], listed integer[]);
-comment on type ragdb_internal.scope is
-  'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a '
-  'restriction (null: none) and demands (null: no chunk meets them). Their orders of words are '
-  'like all patterns (null: any), and like one of orders (null: any); of a demanded word the '
-  'dictionary lists chunks that blocks lack.';
 
+-- Whether every chunk that a scope lists (all where it does not list any) may be ranked.
 create or replace function ragdb_internal.is_free(scope ragdb_internal.scope) returns boolean
 language sql immutable parallel safe
 return (is_free.scope).restriction is null
   and pg_catalog.cardinality((is_free.scope).demands) = 0;
-comment on function ragdb_internal.is_free is
-  'Whether every chunk that a scope lists (all where it does not list any) may be ranked.';
 
+-- Whether a scope demands a phrase, or demands that there is none.
 create or replace function ragdb_internal.has_phrases(scope ragdb_internal.scope) returns boolean
 language sql immutable parallel safe
 return exists (
   select from pg_catalog.unnest((has_phrases.scope).demands) d where d.phrase is not null);
-comment on function ragdb_internal.has_phrases is
-  'Whether a scope demands a phrase, or demands that there is none.';
 
+-- Returns those of the given chunks of a corpus that meet the filter of a restriction.
 create or replace function ragdb_internal.restricted(
   corpus ragdb.corpora, restriction ragdb_internal.restriction, chunk_nos integer[])
 returns integer[]
@@ -39,9 +38,9 @@ begin
   return ragdb_internal.meeting_conditions(corpus.corpus_id,
     ragdb_internal.condition_array(restriction.filter), restricted.chunk_nos);
 end $$;
-comment on function ragdb_internal.restricted is
-  'Returns those of the given chunks of a corpus that meet the filter of a restriction.';
 
+-- Returns which chunks of a corpus may be ranked for a query, under its clauses and a restriction.
+-- Raises RG400, RG410.
 create or replace function ragdb_internal.scope(
   corpus ragdb.corpora, query text, among ragdb_internal.restriction)
 returns ragdb_internal.scope
@@ -83,12 +82,11 @@ begin
   end if;
   return v_scope;
 end $$;
-comment on function ragdb_internal.scope is
-  'Returns which chunks of a corpus may be ranked for a query, under its clauses and a '
-  'restriction. Raises RG400, RG410.';
 
--- To look for a phrase in a text takes longer than all else, and to ask whether a chunk meets a
--- filter longer than to score it. So the best come first, and the others only until k have passed.
+-- Returns those of some candidates, best first, that are in a scope; once k of them are, those that
+-- rank below are left out. To look for a phrase in a text takes longer than all else, and to ask
+-- whether a chunk meets a filter longer than to score it. So the best come first, and the others
+-- only until k have passed.
 create or replace function ragdb_internal.passing(
   corpus ragdb.corpora, scope ragdb_internal.scope, ranked ragdb_internal.candidate[],
   k integer)
@@ -128,6 +126,3 @@ begin
   end loop;
   return v_passing;
 end $$;
-comment on function ragdb_internal.passing is
-  'Returns those of some candidates, best first, that are in a scope; once k of them are, those '
-  'that rank below are left out.';

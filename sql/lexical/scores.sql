@@ -3,11 +3,14 @@
 -- The first functions are single statements that are inlined where they are called, so that each
 -- search reads the index in one plan. In an inner product the vector with fewer entries comes
 -- first: pgvector does more for each entry of the first one than of the second.
-create type ragdb_internal.candidate as (chunk_no integer, score float8);
-comment on type ragdb_internal.candidate is 'A chunk and its BM25 in float4.';
 
--- The cost follows the number of chunks that are given. One scan for a list of keys costs half of a
--- scan for each key.
+-- A chunk and its BM25 in float4.
+create type ragdb_internal.candidate as (chunk_no integer, score float8);
+
+-- Returns the k best of the given chunks, and of those after a number (null: none), that have a
+-- term and whose words may be in an order like all patterns (null: any) and one of orders (null:
+-- any). The cost follows the number of chunks that are given. One scan for a list of keys costs
+-- half of a scan for each key.
 create or replace function ragdb_internal.candidates_among(
   corpus_id integer, chunk_nos integer[], after integer, weights sparsevec, patterns bytea[],
   orders bytea[], k integer)
@@ -38,14 +41,12 @@ begin atomic
   order by c.score desc
   limit candidates_among.k;
 end;
-comment on function ragdb_internal.candidates_among is
-  'Returns the k best of the given chunks, and of those after a number (null: none), that have a '
-  'term and whose words may be in an order like all patterns (null: any) and one of orders '
-  '(null: any).';
 
--- A score is worked out once, inside: its callers compare it more often. The chunks of a group lie
--- side by side in the index, and a scan for each group costs less than one for a list of all. A
--- series in a select list costs half of one in from, which is stored first.
+-- Returns the chunks of the given groups of four chunks (from 0) whose words may be in an order
+-- like all patterns (null: any) and one of orders (null: any). A score is worked out once, inside:
+-- its callers compare it more often. The chunks of a group lie side by side in the index, and a
+-- scan for each group costs less than one for a list of all. A series in a select list costs half
+-- of one in from, which is stored first.
 create or replace function ragdb_internal.candidates_in_groups(
   corpus_id integer, group_nos integer[], weights sparsevec, patterns bytea[], orders bytea[])
 returns setof ragdb_internal.candidate
@@ -65,19 +66,17 @@ begin atomic
           or y.word_order like any (candidates_in_groups.orders))
       offset 0) x;
 end;
-comment on function ragdb_internal.candidates_in_groups is
-  'Returns the chunks of the given groups of four chunks (from 0) whose words may be in an order '
-  'like all patterns (null: any) and one of orders (null: any).';
 
+-- Returns the least that a score may be exactly which float4 rounded so often.
 create or replace function ragdb_internal.at_least(score float8, roundings integer default 1)
 returns float8
 language sql immutable parallel safe
 return at_least.score * (1 - at_least.roundings * 1e-5::float8);
-comment on function ragdb_internal.at_least is
-  'Returns the least that a score may be exactly which float4 rounded so often.';
 
--- The score that counts is in float8, with the terms in the order of their lexemes, whatever their
--- numbers are (a CTE is read in the order of its rows).
+-- Returns the exact BM25 of candidates that score no less than the lowest, and of other chunks
+-- (null: none), and the weight of the terms they have, summed in the order of the terms. The score
+-- that counts is in float8, with the terms in the order of their lexemes, whatever their numbers
+-- are (a CTE is read in the order of its rows).
 create or replace function ragdb_internal.exact_bm25(
   corpus ragdb.corpora, found ragdb_internal.candidate[], lowest float8, also integer[],
   terms ragdb_internal.question_term[])
@@ -109,6 +108,3 @@ begin atomic
           from terms t offset 0) i
         where i.impact > 0) f) s;
 end;
-comment on function ragdb_internal.exact_bm25 is
-  'Returns the exact BM25 of candidates that score no less than the lowest, and of other chunks '
-  '(null: none), and the weight of the terms they have, summed in the order of the terms.';

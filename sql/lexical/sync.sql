@@ -4,14 +4,15 @@
 --
 -- What they count of each part is kept beside them (ragdb.part_states). So only parts that were
 -- written to since are read, only what differs is written, and no writer of a part waits.
+
+-- Whether a part was written to since the statistics of its whole counted it.
 create or replace function ragdb_internal.is_stale(part ragdb.corpora) returns boolean
 language sql stable parallel safe
 return not exists (
   select from ragdb.part_states s
   where s.corpus_id = (part).corpus_id and s.version = (part).version);
-comment on function ragdb_internal.is_stale is
-  'Whether a part was written to since the statistics of its whole counted it.';
 
+-- Returns the SHA-256 of what is counted of a part, with its lexemes in the order of their bytes.
 create or replace function ragdb_internal.statistics_digest(
   chunks integer, lexeme_count bigint, lexemes text[], dfs integer[])
 returns bytea
@@ -19,10 +20,9 @@ language sql immutable parallel safe
 return pg_catalog.sha256(pg_catalog.convert_to(
   pg_catalog.concat_ws(' ', statistics_digest.chunks, statistics_digest.lexeme_count,
     statistics_digest.lexemes, statistics_digest.dfs), 'UTF8'));
-comment on function ragdb_internal.statistics_digest is
-  'Returns the SHA-256 of what is counted of a part, with its lexemes in the order of their bytes.';
 
--- One statement, hence one snapshot: df and chunks are of one version of the part.
+-- Counts the parts of a corpus that its statistics do not count as they are, and one that leaves as
+-- nothing. One statement, hence one snapshot: df and chunks are of one version of the part.
 create or replace function ragdb_internal.counted_parts(whole_id integer, leaving integer)
 returns setof ragdb.part_states
 language sql stable parallel safe
@@ -46,10 +46,9 @@ begin atomic
       and (p.corpus_id = counted_parts.leaving or ragdb_internal.is_stale(p))
     offset 0) c;
 end;
-comment on function ragdb_internal.counted_parts is
-  'Counts the parts of a corpus that its statistics do not count as they are, and one that leaves '
-  'as nothing.';
 
+-- Adds to the dictionary of a corpus by how much some of its parts differ from what they were when
+-- it counted them; returns how many lexemes that changed and how many were new. Raises RG413.
 create or replace function ragdb_internal.add_to_dictionary(
   whole ragdb.corpora, counted ragdb.part_states[], was ragdb.part_states[],
   out changed integer, out added integer)
@@ -85,11 +84,9 @@ begin
   select count(*), count(*) filter (where t.is_new)
     into add_to_dictionary.changed, add_to_dictionary.added from terms t;
 end $$;
-comment on function ragdb_internal.add_to_dictionary is
-  'Adds to the dictionary of a corpus by how much some of its parts differ from what they were '
-  'when it counted them; returns how many lexemes that changed and how many were new. Raises '
-  'RG413.';
 
+-- Sums the chunks and lexemes of the parts of a corpus, here and elsewhere, into its row, and
+-- counts so many new lexemes.
 create or replace function ragdb_internal.count_whole(whole_id integer, new_terms integer)
 returns void
 language sql
@@ -106,10 +103,10 @@ begin atomic
         where e.corpus_id = count_whole.whole_id) s)
     where w.corpus_id = count_whole.whole_id;
 end;
-comment on function ragdb_internal.count_whole is
-  'Sums the chunks and lexemes of the parts of a corpus, here and elsewhere, into its row, and '
-  'counts so many new lexemes.';
 
+-- Counts what the parts of a corpus have become into its statistics, and one that leaves as
+-- nothing; returns how many parts it counted and how many lexemes that changed. The caller holds
+-- the lock of the whole. Raises RG413.
 create or replace function ragdb_internal.sum_parts(
   whole ragdb.corpora, leaving integer default null, out parts integer, out lexemes integer)
 language plpgsql
@@ -132,12 +129,10 @@ begin
   perform ragdb_internal.count_whole(whole.corpus_id, v_added);
   parts := cardinality(v_counted);
 end $$;
-comment on function ragdb_internal.sum_parts is
-  'Counts what the parts of a corpus have become into its statistics, and one that leaves as '
-  'nothing; returns how many parts it counted and how many lexemes that changed. The caller holds '
-  'the lock of the whole. Raises RG413.';
 
--- Sums alone change by differences, so what is wrong in them would stay.
+-- Counts all parts of a corpus anew, here as they are and elsewhere as they were given; the caller
+-- holds the lock of the whole. Sums alone change by differences, so what is wrong in them would
+-- stay. Raises RG413.
 create or replace function ragdb_internal.recount_parts(whole ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -159,10 +154,8 @@ begin
   v_whole.next_term_id := v_whole.next_term_id + v_added;
   perform ragdb_internal.sum_parts(v_whole);
 end $$;
-comment on function ragdb_internal.recount_parts is
-  'Counts all parts of a corpus anew, here as they are and elsewhere as they were given; the '
-  'caller holds the lock of the whole. Raises RG413.';
 
+-- Refuses a corpus without parts. Raises RG400.
 create or replace function ragdb_internal.check_has_parts(corpus ragdb.corpora) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -176,8 +169,6 @@ begin
         hint = 'ragdb.create_corpus() makes the parts of a corpus that has no documents yet';
   end if;
 end $$;
-comment on function ragdb_internal.check_has_parts is
-  'Refuses a corpus without parts. Raises RG400.';
 
 create or replace function ragdb.sync_statistics(corpus text)
 returns table (parts integer, chunks integer, lexemes integer)

@@ -1,11 +1,13 @@
 -- Words of a corpus that stand for others, and with the words that were probably meant all that a
 -- query is widened by.
+
+-- What stands for a word of a text, how often that word is there, how much of its weight this has,
+-- and whether that counts into the most that the query can reach.
 create type ragdb_internal.stand_in as (
   lexeme text, stands_for text, frequency integer, share float8, adds boolean);
-comment on type ragdb_internal.stand_in is
-  'What stands for a word of a text, how often that word is there, how much of its weight this '
-  'has, and whether that counts into the most that the query can reach.';
 
+-- Returns what stands for words of a text: what was probably meant by those that have one of some
+-- lexemes, which a corpus lacks (null: of none), and the synonyms of its lexemes.
 create or replace function ragdb_internal.stand_ins(
   corpus ragdb.corpora, text text, words tsvector, lacking text[])
 returns ragdb_internal.stand_in[]
@@ -36,6 +38,3 @@ begin
   end if;
   return v_stand_ins;
 end $$;
-comment on function ragdb_internal.stand_ins is
-  'Returns what stands for words of a text: what was probably meant by those that have one of some '
-  'lexemes, which a corpus lacks (null: of none), and the synonyms of its lexemes.';

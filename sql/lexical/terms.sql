@@ -3,48 +3,44 @@
 -- pgvector's type and operator are named here and in block_vectors.sql only, in bodies that are
 -- bound when they are created: the schema of pgvector differs from host to host. The calls are
 -- inlined into the statements that make them.
+
+-- Makes a sparse vector of the entries "index:value,…", in any order.
 create or replace function ragdb_internal.sparse(entries text) returns sparsevec
 language sql immutable parallel safe
 return ('{' || coalesce(sparse.entries, '') || '}/1000000000')::sparsevec;
-comment on function ragdb_internal.sparse is
-  'Makes a sparse vector of the entries "index:value,…", in any order.';
 
+-- Tells whether two sparse vectors are one.
 create or replace function ragdb_internal.same_impacts(a sparsevec, b sparsevec) returns boolean
 language sql immutable parallel safe
 return same_impacts.a = same_impacts.b;
-comment on function ragdb_internal.same_impacts is
-  'Tells whether two sparse vectors are one.';
 
+-- Returns the inner product of two sparse vectors, computed in float4.
 create or replace function ragdb_internal.inner_product(a sparsevec, b sparsevec) returns float8
 language sql immutable parallel safe
 return -(inner_product.a <#> inner_product.b);
-comment on function ragdb_internal.inner_product is
-  'Returns the inner product of two sparse vectors, computed in float4.';
 
+-- Returns the cosine of two sparse vectors without negative entries, rounded to 1e-4; NaN where one
+-- is empty.
 create or replace function ragdb_internal.cosine(a sparsevec, b sparsevec) returns float8
 language sql immutable parallel safe
 return pg_catalog.round(10000::float8 * (1 - (cosine.a <=> cosine.b))) / 10000::float8;
-comment on function ragdb_internal.cosine is
-  'Returns the cosine of two sparse vectors without negative entries, rounded to 1e-4; NaN where '
-  'one is empty.';
 
--- One expression, which becomes part of a statement: to call a function takes longer. Integers may
--- be written in hexadecimal since PostgreSQL 16.
+-- Returns the numbers of a list of four bytes each, big-endian, as those of the dictionary. One
+-- expression, which becomes part of a statement: to call a function takes longer. Integers may be
+-- written in hexadecimal since PostgreSQL 16.
 create or replace function ragdb_internal.listed_numbers(list bytea) returns integer[]
 language sql immutable parallel safe
 return ('{' || pg_catalog.rtrim(pg_catalog.regexp_replace(
   pg_catalog.encode(listed_numbers.list, 'hex'), '(.{8})', '0x\1,', 'g'), ',') || '}')::integer[];
-comment on function ragdb_internal.listed_numbers is
-  'Returns the numbers of a list of four bytes each, big-endian, as those of the dictionary.';
 
--- None of the bytes 0, %, _ and \, so that an order of words may be matched by like, and not 1,
--- which stands for words that do not count. Words of one byte are told apart by the text.
+-- Returns the number, 0 to 250, that stands for a lexeme in the order of the words of a chunk. None
+-- of the bytes 0, %, _ and \, so that an order of words may be matched by like, and not 1, which
+-- stands for words that do not count. Words of one byte are told apart by the text.
 create or replace function ragdb_internal.word_number(lexeme text) returns integer
 language sql immutable parallel safe
 return (pg_catalog.hashtext(word_number.lexeme) & 2147483647) % 251;
-comment on function ragdb_internal.word_number is
-  'Returns the number, 0 to 250, that stands for a lexeme in the order of the words of a chunk.';
 
+-- Returns the byte of the number of a lexeme.
 create or replace function ragdb_internal.word_byte(number integer) returns bytea
 language sql immutable parallel safe
 return pg_catalog.substr(
@@ -55,13 +51,13 @@ return pg_catalog.substr(
   'c0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeef'
   'f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'::bytea,
   1 + word_byte.number, 1);
-comment on function ragdb_internal.word_byte is
-  'Returns the byte of the number of a lexeme.';
 
--- A query in from is inlined, which a subquery of a function is not, and costs half. A word is
--- one number: its position, and behind that its own number in eight bits. Beside each stands the
--- one before it: a window over the same rows costs twice as much. Positions end at 16,383: from
--- there on all words have one.
+-- Returns a byte for every word in the order of their positions, and a 1 between two that others
+-- which do not count stand between; null where two have the same position. A query in from is
+-- inlined, which a subquery of a function is not, and costs half. A word is one number: its
+-- position, and behind that its own number in eight bits. Beside each stands the one before it: a
+-- window over the same rows costs twice as much. Positions end at 16,383: from there on all words
+-- have one.
 create or replace function ragdb_internal.word_order(words tsvector)
 returns table (word_order bytea)
 language sql immutable parallel safe rows 1
@@ -81,22 +77,17 @@ begin atomic
     where k.words[pg_catalog.cardinality(k.words)] < 256 * 16383
     offset 0) s;
 end;
-comment on function ragdb_internal.word_order is
-  'Returns a byte for every word in the order of their positions, and a 1 between two that others '
-  'which do not count stand between; null where two have the same position.';
 
+-- Returns how often an order of words has a byte.
 create or replace function ragdb_internal.times(word_order bytea, byte bytea) returns integer
 language sql stable parallel safe
 return pg_catalog.octet_length(times.word_order) - pg_catalog.length(pg_catalog.replace(
   pg_catalog.convert_from(times.word_order, 'LATIN1'),
   pg_catalog.convert_from(times.byte, 'LATIN1'), ''));
-comment on function ragdb_internal.times is
-  'Returns how often an order of words has a byte.';
 
--- The text of a sparse vector is read as an array: nothing else that takes one apart is as fast.
+-- Returns the indexes and values of a sparse vector, {index, value, index, value, …}. The text of a
+-- sparse vector is read as an array: nothing else that takes one apart is as fast.
 create or replace function ragdb_internal.entries(impacts sparsevec) returns float8[]
 language sql immutable parallel safe
 return ('{' || pg_catalog.substr(pg_catalog.replace(
   pg_catalog.split_part(entries.impacts::text, '/', 1), ':', ','), 2))::float8[];
-comment on function ragdb_internal.entries is
-  'Returns the indexes and values of a sparse vector, {index, value, index, value, …}.';

@@ -5,7 +5,9 @@
 -- dictionary at once, one to three hundred keys a word. So nothing is kept beside the dictionary,
 -- nothing is written when chunks are indexed, and it costs the same in a corpus of any size.
 
--- Numbers, versions and the pairs of a script without spaces are not words that are misspelt.
+-- Returns the words of a text that may be misspelt and have one of some lexemes, with these and how
+-- often each stands there. Numbers, versions and the pairs of a script without spaces are not words
+-- that are misspelt.
 create or replace function ragdb_internal.spelt_words(
   text text, asciis regdictionary, config text, lexemes text[])
 returns table (word text, lexeme text, frequency integer)
@@ -28,11 +30,10 @@ begin atomic
       and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
       and pg_catalog.array_position(t.words, w.word) = w.n end;
 end;
-comment on function ragdb_internal.spelt_words is
-  'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
-  'how often each stands there.';
 
--- The lexemes of the text are worked out once, where an argument would be for each of its words.
+-- Returns the words of a text that may be misspelt, as ragdb_internal.spelt_words does, by the text
+-- configuration of a corpus. The lexemes of the text are worked out once, where an argument would
+-- be for each of its words.
 create or replace function ragdb_internal.words_spelt(corpus ragdb.corpora, text text)
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
@@ -43,10 +44,8 @@ begin atomic
     cross join lateral ragdb_internal.spelt_words(words_spelt.text,
       ragdb_internal.ascii_dictionary((corpus).text_config), (corpus).text_config, l.lexemes) w;
 end;
-comment on function ragdb_internal.words_spelt is
-  'Returns the words of a text that may be misspelt, as ragdb_internal.spelt_words does, by the '
-  'text configuration of a corpus.';
 
+-- Returns the words of a text, of those that may be misspelt, that chunks of a corpus have.
 create or replace function ragdb_internal.known_words(corpus ragdb.corpora, text text)
 returns table (word text)
 language sql stable parallel safe
@@ -58,10 +57,10 @@ begin atomic
       where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme and d.df > 0
       offset 0) d;
 end;
-comment on function ragdb_internal.known_words is
-  'Returns the words of a text, of those that may be misspelt, that chunks of a corpus have.';
 
--- Of a question in another language most words are lacking, and some are near to one by chance.
+-- Whether a corpus lacks half or more of the words of a text, but those known elsewhere, and for
+-- less than half of these something near was found (mended). Of a question in another language most
+-- words are lacking, and some are near to one by chance.
 create or replace function ragdb_internal.is_strange(
   corpus ragdb.corpora, text text, known text[], mended integer)
 returns boolean
@@ -74,18 +73,16 @@ return (
           select k.word from ragdb_internal.known_words(is_strange.corpus, is_strange.text) k))
       as lacking
     from ragdb_internal.words_spelt(is_strange.corpus, is_strange.text) w) s);
-comment on function ragdb_internal.is_strange is
-  'Whether a corpus lacks half or more of the words of a text, but those known elsewhere, and for '
-  'less than half of these something near was found (mended).';
 
--- A question that lacks more words is about something else, or long, where each word weighs little.
+-- Returns how many words of a text that a corpus lacks are replaced at most: the longest. A
+-- question that lacks more words is about something else, or long, where each word weighs little.
 -- The longer a word is, the seldomer is another real word a letter away.
 create or replace function ragdb_internal.most_replaced() returns integer
 language sql immutable parallel safe
 return 3;
-comment on function ragdb_internal.most_replaced is
-  'Returns how many words of a text that a corpus lacks are replaced at most: the longest.';
 
+-- Returns the longest words of a text that have one of some lexemes, which no chunk of a corpus
+-- has, as ragdb_internal.spelt_words does.
 create or replace function ragdb_internal.lacking_words(
   corpus ragdb.corpora, asciis regdictionary, text text, lexemes text[])
 returns table (word text, lexeme text, frequency integer)
@@ -97,24 +94,21 @@ begin atomic
   order by pg_catalog.length(w.word) desc, w.word
   limit ragdb_internal.most_replaced();
 end;
-comment on function ragdb_internal.lacking_words is
-  'Returns the longest words of a text that have one of some lexemes, which no chunk of a corpus '
-  'has, as ragdb_internal.spelt_words does.';
 
--- A letter swapped, then what most chunks have: the more often a word is written, the more often it
+-- Whether two letters of a word swapped have a lexeme; near are the lexemes of all its edits. A
+-- letter swapped, then what most chunks have: the more often a word is written, the more often it
 -- is misspelt.
 create or replace function ragdb_internal.is_swapped(word text, near text[], lexeme text)
 returns boolean
 language sql immutable parallel safe
 return pg_catalog.array_position(is_swapped.near, is_swapped.lexeme)
   < pg_catalog.length(is_swapped.word);
-comment on function ragdb_internal.is_swapped is
-  'Whether two letters of a word swapped have a lexeme; near are the lexemes of all its edits.';
 
--- What is edited behind more letters than any lexeme begins with is one of the corpus only if its
--- ending is cut off before the edit. A stemmer leaves five letters, or all but four (runn-ing), of
--- all but 22 of 8,105 words of manuals; a misspelt word may have a letter more. The lexeme that
--- begins with most letters of a word stands beside it in the index.
+-- Returns behind how many letters of a word an edit may make it a word of a corpus, at most. What
+-- is edited behind more letters than any lexeme begins with is one of the corpus only if its ending
+-- is cut off before the edit. A stemmer leaves five letters, or all but four (runn-ing), of all but
+-- 22 of 8,105 words of manuals; a misspelt word may have a letter more. The lexeme that begins with
+-- most letters of a word stands beside it in the index.
 create or replace function ragdb_internal.last_edited(corpus_id integer, word text, lexeme text)
 returns table (last integer)
 language sql stable parallel safe rows 1
@@ -150,12 +144,11 @@ begin atomic
     offset 0) k
   offset 0;
 end;
-comment on function ragdb_internal.last_edited is
-  'Returns behind how many letters of a word an edit may make it a word of a corpus, at most.';
 
--- One statement for all words, and a part of its callers: to begin one takes as long as half of a
--- word. For hundreds of keys it may look cheaper to read all lexemes by another index, so callers
--- plan it without knowing how many they are.
+-- Returns for each word of a text that has one of some lexemes, which a corpus lacks, the lexeme
+-- that was probably meant, and its own. One statement for all words, and a part of its callers: to
+-- begin one takes as long as half of a word. For hundreds of keys it may look cheaper to read all
+-- lexemes by another index, so callers plan it without knowing how many they are.
 create or replace function ragdb_internal.meant_words(
   corpus ragdb.corpora, text text, lexemes text[])
 returns table (lexeme text, stands_for text, word text, frequency integer)
@@ -180,6 +173,3 @@ begin atomic
           limit 1) k
       limit 1) d;
 end;
-comment on function ragdb_internal.meant_words is
-  'Returns for each word of a text that has one of some lexemes, which a corpus lacks, the lexeme '
-  'that was probably meant, and its own.';

@@ -1,4 +1,6 @@
 -- Keeps blocks up with the chunks that come and go.
+
+-- Makes the blocks anew that have stale chunks; the caller holds the corpus lock.
 create or replace function ragdb_internal.refresh_stale(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -24,12 +26,13 @@ begin
   update ragdb.block_states s set stale_chunks = '{}'
     where s.corpus_id = refresh_stale.corpus_id and s.stale_chunks <> '{}';
 end $$;
-comment on function ragdb_internal.refresh_stale is
-  'Makes the blocks anew that have stale chunks; the caller holds the corpus lock.';
 
--- What is after the last whole unit is not merged: the next block takes it over. A block ends where
--- the next one begins, or before that, which only adds zeros. The rows that are merged leave room
--- behind, so some may cost a search a little rather than that room be much of what there is.
+-- Merges the blocks of a corpus that lie side by side where they are as wide as a block may be or
+-- as many as fewest are there, and if it is to be thorough where they are at most a quarter of all;
+-- the caller holds the corpus lock. What is after the last whole unit is not merged: the next block
+-- takes it over. A block ends where the next one begins, or before that, which only adds zeros. The
+-- rows that are merged leave room behind, so some may cost a search a little rather than that room
+-- be much of what there is.
 create or replace function ragdb_internal.merge_many(
   corpus_id integer, fewest integer, is_thorough boolean default false)
 returns void
@@ -57,11 +60,9 @@ begin
       merge_many.corpus_id, v_blocks.block_nos, v_blocks.units);
   end loop;
 end $$;
-comment on function ragdb_internal.merge_many is
-  'Merges the blocks of a corpus that lie side by side where they are as wide as a block may be or '
-  'as many as fewest are there, and if it is to be thorough where they are at most a quarter of '
-  'all; the caller holds the corpus lock.';
 
+-- Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to;
+-- the caller holds the corpus lock.
 create or replace function ragdb_internal.reweigh_blocks(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -78,11 +79,9 @@ begin
     where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = (w.lexeme).term_id
       and not ragdb_internal.is_near_one(w.weight / b.weight);
 end $$;
-comment on function ragdb_internal.reweigh_blocks is
-  'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '
-  'the caller holds the corpus lock.';
 
--- A step is of whole blocks, and of no more than one may hold.
+-- Returns up to which chunk number writers make blocks anew next: those of 4,096 chunks. A step is
+-- of whole blocks, and of no more than one may hold.
 create or replace function ragdb_internal.swept_until(state ragdb.block_states) returns integer
 language sql stable parallel safe
 begin atomic
@@ -102,14 +101,14 @@ begin atomic
       select ((n.first - 1) / w.widest + 1) * w.widest
       from (select ragdb_internal.block_units() * u.chunks as widest) w) e;
 end;
-comment on function ragdb_internal.swept_until is
-  'Returns up to which chunk number writers make blocks anew next: those of 4,096 chunks.';
 
--- Chunks that went leave their scores in the blocks, and lexemes that no chunk has any more in the
--- dictionary. Once half as many went as there are, all blocks are made anew and such lexemes are
--- dropped: an edit pays for at most two chunks more in blocks. Writers do it step by step while an
--- eighth of the corpus goes, so that none of them waits for all of it, and the room that a step
--- leaves behind is there for the next one.
+-- Begins to make all blocks of a corpus anew where half as many chunks went as there are, and does
+-- the next step of it where one is due; the caller holds the corpus lock. Chunks that went leave
+-- their scores in the blocks, and lexemes that no chunk has any more in the dictionary. Once half
+-- as many went as there are, all blocks are made anew and such lexemes are dropped: an edit pays
+-- for at most two chunks more in blocks. Writers do it step by step while an eighth of the corpus
+-- goes, so that none of them waits for all of it, and the room that a step leaves behind is there
+-- for the next one.
 create or replace function ragdb_internal.sweep(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -137,10 +136,9 @@ begin
   update ragdb.block_states s set swept_to = nullif(v_until, v_state.last_chunk_no)
     where s.corpus_id = sweep.corpus_id;
 end $$;
-comment on function ragdb_internal.sweep is
-  'Begins to make all blocks of a corpus anew where half as many chunks went as there are, '
-  'and does the next step of it where one is due; the caller holds the corpus lock.';
 
+-- Makes blocks up to a chunk number (0: none) after chunks have been indexed, from what is fresh of
+-- them, and notes which chunks blocks know wrongly; the caller holds the corpus lock.
 create or replace function ragdb_internal.extend_blocks(
   corpus_id integer, chunk_nos integer[], until integer, fresh ragdb_internal.fresh_postings)
 returns void
@@ -168,6 +166,3 @@ begin
     perform ragdb_internal.refresh_stale(extend_blocks.corpus_id);
   end if;
 end $$;
-comment on function ragdb_internal.extend_blocks is
-  'Makes blocks up to a chunk number (0: none) after chunks have been indexed, from what is fresh '
-  'of them, and notes which chunks blocks know wrongly; the caller holds the corpus lock.';

@@ -2,6 +2,7 @@
 -- other, and none of them claims a time that nobody had. What the database cannot do is to check a
 -- signature of Ed25519: whoever brings an event does that (ragdb/peers).
 
+-- Refuses an event whose author may not change shared corpora. Raises RG492.
 create or replace function ragdb_internal.check_author(shared ragdb.shared_corpora,
   event ragdb.shared_events) returns void
 language plpgsql stable parallel safe
@@ -26,9 +27,9 @@ begin
       event.event, 'add it again with trust trusted if it may');
   end if;
 end $$;
-comment on function ragdb_internal.check_author is
-  'Refuses an event whose author may not change shared corpora. Raises RG492.';
 
+-- Refuses an event that does not follow the events of its author, or those that it replaces. Raises
+-- RG492.
 create or replace function ragdb_internal.check_next(shared ragdb.shared_corpora,
   event ragdb.shared_events) returns void
 language plpgsql stable parallel safe
@@ -66,10 +67,8 @@ begin
         shared.lamport));
   end if;
 end $$;
-comment on function ragdb_internal.check_next is
-  'Refuses an event that does not follow the events of its author, or those that it replaces. '
-  'Raises RG492.';
 
+-- Stores the next event of its author, and returns how the corpus is shared then. Raises RG492.
 create or replace function ragdb_internal.store_event(shared ragdb.shared_corpora,
   event ragdb.shared_events) returns ragdb.shared_corpora
 language plpgsql
@@ -89,11 +88,10 @@ begin
   insert into ragdb.shared_events values (event.*);
   return shared;
 end $$;
-comment on function ragdb_internal.store_event is
-  'Stores the next event of its author, and returns how the corpus is shared then. Raises RG492.';
 
--- The same event may come from several peers, and again after a cut: only a peer that gives it two
--- places gives it twice.
+-- Whether an event is here already. The same event may come from several peers, and again after a
+-- cut: only a peer that gives it two places gives it twice. Raises RG492 for one that its peer
+-- sends twice.
 create or replace function ragdb_internal.is_known(event ragdb.shared_events) returns boolean
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -109,5 +107,3 @@ begin
   end if;
   return v_known.hash is not null;
 end $$;
-comment on function ragdb_internal.is_known is
-  'Whether an event is here already. Raises RG492 for one that its peer sends twice.';

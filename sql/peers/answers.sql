@@ -1,6 +1,7 @@
 -- The answers of peers to a query beside the local one. What a peer says is data: of each chunk the
 -- fields that are known are taken, of their types and sizes, and each is marked with who said it.
 
+-- Returns whose key signed the document of a chunk, and its trust; {} for what is from here.
 create or replace function ragdb_internal.origin_of_chunk(corpus_id integer, chunk_id text)
 returns jsonb
 language sql stable parallel safe
@@ -16,9 +17,8 @@ return coalesce((
     where c.corpus_id = origin_of_chunk.corpus_id and c.chunk_id = origin_of_chunk.chunk_id
       and e.author is distinct from o.author
     order by s.uri limit 1), '{}');
-comment on function ragdb_internal.origin_of_chunk is
-  'Returns whose key signed the document of a chunk, and its trust; {} for what is from here.';
 
+-- Returns a chunk of a peer's answer as it is taken over: its known fields, and who said it.
 create or replace function ragdb_internal.chunk_of_peer(chunk jsonb, peer ragdb.peers)
 returns jsonb
 language sql immutable parallel safe
@@ -36,9 +36,8 @@ return pg_catalog.jsonb_build_object(
   || case pg_catalog.jsonb_typeof(chunk -> 'text') when 'string'
     then pg_catalog.jsonb_build_object('text', pg_catalog.left(chunk ->> 'text', 100000))
     else '{}' end;
-comment on function ragdb_internal.chunk_of_peer is
-  'Returns a chunk of a peer''s answer as it is taken over: its known fields, and who said it.';
 
+-- Returns the chunks of the local answer (place 0) and of those of peers, each with its rank there.
 create or replace function ragdb_internal.listed_chunks(corpus_id integer, answer jsonb,
   answers jsonb)
 returns table (chunk jsonb, place bigint, nth bigint)
@@ -57,12 +56,10 @@ begin atomic
         then a.v #> '{answer,output,chunks}' else '[]' end) with ordinality c (v, n)
   where jsonb_typeof(c.v) = 'object' and c.n <= 20;
 end;
-comment on function ragdb_internal.listed_chunks is
-  'Returns the chunks of the local answer (place 0) and of those of peers, each with its rank '
-  'there.';
 
--- Scores of different corpora do not compare, ranks do. What several found counts for each, once
--- however often one of them says it.
+-- Returns the best k chunks of the local answer and those of peers, by their ranks. Scores of
+-- different corpora do not compare, ranks do. What several found counts for each, once however
+-- often one of them says it.
 create or replace function ragdb_internal.merged_chunks(corpus_id integer, answer jsonb,
   answers jsonb, k integer) returns jsonb
 language sql stable parallel safe
@@ -88,8 +85,6 @@ return (
   select coalesce(pg_catalog.jsonb_agg(r.chunk || pg_catalog.jsonb_build_object('rank', r.rank)
       order by r.rank), '[]')
     from ranked r where r.rank <= merged_chunks.k);
-comment on function ragdb_internal.merged_chunks is
-  'Returns the best k chunks of the local answer and those of peers, by their ranks.';
 
 create or replace function ragdb.merge_peer_answers(corpus text, answer jsonb, answers jsonb,
   k integer default 5) returns jsonb

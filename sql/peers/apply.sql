@@ -1,6 +1,7 @@
 -- The events of a peer taken over: checked, stored and decided, a page in a transaction, with the
 -- place to go on from. What ends in the middle has taken whole pages.
 
+-- Refuses what is not a page of events of a feed, or of a peer that went back. Raises RG492.
 create or replace function ragdb_internal.check_page_of_peer(shared ragdb.shared_corpora,
   "position" bigint, page jsonb) returns void
 language plpgsql immutable parallel safe
@@ -26,9 +27,8 @@ begin
       page ->> 'head', "position"), left(page::text, 80), 'the peer leaves events out');
   end if;
 end $$;
-comment on function ragdb_internal.check_page_of_peer is
-  'Refuses what is not a page of events of a feed, or of a peer that went back. Raises RG492.';
 
+-- Returns an event of a page, whose document is the one that was signed. Raises RG492.
 create or replace function ragdb_internal.event_of_page(shared ragdb.shared_corpora, item jsonb,
   peer text, after bigint) returns ragdb.shared_events
 language plpgsql stable
@@ -59,9 +59,9 @@ begin
   end if;
   return v_event;
 end $$;
-comment on function ragdb_internal.event_of_page is
-  'Returns an event of a page, whose document is the one that was signed. Raises RG492.';
 
+-- Stores the events of a page that are new, in their order, and returns the sources to be decided.
+-- Raises RG492.
 create or replace function ragdb_internal.take_events(shared ragdb.shared_corpora, peer text,
   after bigint, page jsonb) returns text[]
 language plpgsql
@@ -95,10 +95,8 @@ begin
   end loop;
   return array(select distinct s.uri from unnest(v_sources) s (uri) order by s.uri);
 end $$;
-comment on function ragdb_internal.take_events is
-  'Stores the events of a page that are new, in their order, and returns the sources to be '
-  'decided. Raises RG492.';
 
+-- Makes the documents of decided sources what was decided.
 create or replace function ragdb_internal.take_documents(corpus ragdb.corpora,
   settled ragdb_internal.settlement[], peer text) returns void
 language plpgsql
@@ -126,9 +124,9 @@ begin
     from unnest(settled) s
     where d.corpus_id = corpus.corpus_id and d.source = s.source;
 end $$;
-comment on function ragdb_internal.take_documents is
-  'Makes the documents of decided sources what was decided.';
 
+-- Returns how far a peer was read, which is held to the end of the transaction. Raises RG490,
+-- RG492.
 create or replace function ragdb_internal.followed(shared ragdb.shared_corpora, peer text)
 returns ragdb.peer_corpora
 language plpgsql
@@ -150,10 +148,8 @@ begin
     where f.corpus_id = shared.corpus_id and f.peer = v_peer.name for update;
   return v_follow;
 end $$;
-comment on function ragdb_internal.followed is
-  'Returns how far a peer was read, which is held to the end of the transaction. Raises RG490, '
-  'RG492.';
 
+-- Counts what was put and erased, and what of the corpus is in conflict or waits for its text.
 create or replace function ragdb_internal.settled_counts(shared ragdb.shared_corpora,
   settled ragdb_internal.settlement[], out put bigint, out erased bigint, out conflicts bigint,
   out waiting bigint)
@@ -167,8 +163,6 @@ begin atomic
       where d.corpus_id = (shared).corpus_id and d.state = 'waiting')
   from pg_catalog.unnest(settled) s;
 end;
-comment on function ragdb_internal.settled_counts is
-  'Counts what was put and erased, and what of the corpus is in conflict or waits for its text.';
 
 create or replace function ragdb.apply_events(peer text, corpus text, page jsonb)
 returns table (events integer, known integer, documents_put integer, documents_erased integer,

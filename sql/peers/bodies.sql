@@ -1,6 +1,7 @@
 -- Documents as they go to peers: as an export has them, under one source. Added edges and other
 -- sources of a record stay here, and so do the names that contracts give to sources.
 
+-- Returns the document at a source as it goes to peers, a text of JSON; null where there is none.
 create or replace function ragdb_internal.shared_body(corpus_id integer, source text)
 returns text
 language sql stable parallel safe
@@ -11,15 +12,14 @@ return (
         pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object('uri', s.uri))))::text
     from ragdb.document_sources s
     where s.corpus_id = shared_body.corpus_id and s.uri = shared_body.source);
-comment on function ragdb_internal.shared_body is
-  'Returns the document at a source as it goes to peers, a text of JSON; null where there is none.';
 
+-- Returns the SHA-256 of a text in UTF-8.
 create or replace function ragdb_internal.text_hash(value text) returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(text_hash.value));
-comment on function ragdb_internal.text_hash is 'Returns the SHA-256 of a text in UTF-8.';
 
--- The event of the last change of a document moves with every change of it, and with no other.
+-- Returns the event of the last change of the document at a source; null where there is none. The
+-- event of the last change of a document moves with every change of it, and with no other.
 create or replace function ragdb_internal.local_event(corpus_id integer, source text)
 returns uuid
 language sql stable parallel safe
@@ -27,10 +27,10 @@ return (
   select d.event_id from ragdb.document_sources s
     join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
     where s.corpus_id = local_event.corpus_id and s.uri = local_event.source);
-comment on function ragdb_internal.local_event is
-  'Returns the event of the last change of the document at a source; null where there is none.';
 
--- Writers of the corpus wait from here on, so what is read of it is what is signed.
+-- Locks a shared corpus to the end of the transaction and returns how it is shared. Writers of the
+-- corpus wait from here on, so what is read of it is what is signed. Raises RG400, RG401, RG404,
+-- RG491.
 create or replace function ragdb_internal.hold_shared(corpus text)
 returns ragdb.shared_corpora
 language plpgsql
@@ -42,10 +42,8 @@ begin
   perform from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id for no key update;
   return ragdb_internal.hold_feed(v_corpus);
 end $$;
-comment on function ragdb_internal.hold_shared is
-  'Locks a shared corpus to the end of the transaction and returns how it is shared. Raises RG400, '
-  'RG401, RG404, RG491.';
 
+-- Returns the hashes of the events of a source that nothing has replaced.
 create or replace function ragdb_internal.event_heads(corpus_id integer, source text)
 returns bytea[]
 language sql stable parallel safe
@@ -53,9 +51,8 @@ return array(
   select e.hash from ragdb.shared_events e
     where e.corpus_id = event_heads.corpus_id and e.source = event_heads.source and e.is_head
     order by e.hash);
-comment on function ragdb_internal.event_heads is
-  'Returns the hashes of the events of a source that nothing has replaced.';
 
+-- Returns the document of an event; null where it was erased, replaced, or is not here.
 create or replace function ragdb_internal.event_body(event ragdb.shared_events) returns text
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -78,5 +75,3 @@ begin
   -- it may have been changed here, and that not be published yet
   return case when ragdb_internal.text_hash(v_body) = (event).body_hash then v_body end;
 end $$;
-comment on function ragdb_internal.event_body is
-  'Returns the document of an event; null where it was erased, replaced, or is not here.';

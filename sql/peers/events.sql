@@ -4,6 +4,7 @@
 -- this text, so a signature of an event is never one of anything else. The event has the hash of a
 -- document and not its text: what is erased can go, and the events stay whole.
 
+-- Returns an event as it is signed: JSON with its keys in one order.
 create or replace function ragdb_internal.event_text(feed uuid, event ragdb.shared_events,
   previous text, made_at text) returns text
 language sql immutable parallel safe
@@ -14,15 +15,13 @@ return pg_catalog.jsonb_build_object(
     select coalesce(pg_catalog.jsonb_agg(pg_catalog.encode(r.hash, 'hex') order by r.hash), '[]')
     from pg_catalog.unnest((event).replaces) r (hash)),
   'body', pg_catalog.encode((event).body_hash, 'hex'), 'at', made_at)::text;
-comment on function ragdb_internal.event_text is
-  'Returns an event as it is signed: JSON with its keys in one order.';
 
+-- Returns the SHA-256 of what is signed of an event.
 create or replace function ragdb_internal.event_hash(event text) returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256('ragdb-event/1\012'::bytea || ragdb_internal.utf8(event_hash.event));
-comment on function ragdb_internal.event_hash is
-  'Returns the SHA-256 of what is signed of an event.';
 
+-- Raises RG492, saying what is wrong with an event of a peer.
 create or replace function ragdb_internal.refuse_event(problem text, event text, hint text)
 returns void
 language plpgsql immutable parallel safe
@@ -33,9 +32,8 @@ begin
     using errcode = 'RG492', detail = 'it is ' || ragdb_internal.quote(event)
       || '; nothing of what came with it was taken', hint = refuse_event.hint;
 end $$;
-comment on function ragdb_internal.refuse_event is
-  'Raises RG492, saying what is wrong with an event of a peer.';
 
+-- Returns a text as JSON; null where it is not JSON that the database can hold.
 create or replace function ragdb_internal.json_of(value text) returns jsonb
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -45,10 +43,9 @@ begin
 exception when data_exception or statement_too_complex then
   return null;
 end $$;
-comment on function ragdb_internal.json_of is
-  'Returns a text as JSON; null where it is not JSON that the database can hold.';
 
--- Every cast is of what the text before it allows.
+-- Returns the fields of an event; null where one is missing or out of range. Every cast is of what
+-- the text before it allows.
 create or replace function ragdb_internal.event_fields(event jsonb) returns ragdb.shared_events
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(event) = 'object'
@@ -71,10 +68,9 @@ return case when pg_catalog.jsonb_typeof(event) = 'object'
       from pg_catalog.jsonb_array_elements_text(event -> 'replaces') r (v)),
     pg_catalog.decode(event ->> 'body', 'hex'), null, null, true, null, null, null
   )::ragdb.shared_events end;
-comment on function ragdb_internal.event_fields is
-  'Returns the fields of an event; null where one is missing or out of range.';
 
--- An event is made again of its fields: only a text that is equal to that has one meaning.
+-- Returns an event of a shared corpus as a row, without where it is stored. An event is made again
+-- of its fields: only a text that is equal to that has one meaning. Raises RG492.
 create or replace function ragdb_internal.read_event(shared ragdb.shared_corpora, event text,
   signature bytea) returns ragdb.shared_events
 language plpgsql stable
@@ -105,5 +101,3 @@ begin
   v_event.signature := signature;
   return v_event;
 end $$;
-comment on function ragdb_internal.read_event is
-  'Returns an event of a shared corpus as a row, without where it is stored. Raises RG492.';

@@ -1,5 +1,7 @@
 -- Corpora that are shared: which feed each is, and which peers have it too.
 
+-- Refuses to share a corpus that is never shared or that moves, or by a key that is not one of this
+-- database's own. Raises RG400, RG409, RG457.
 create or replace function ragdb_internal.check_shareable(corpus ragdb.corpora, author bytea)
 returns void
 language plpgsql stable parallel safe
@@ -26,9 +28,6 @@ begin
         hint = 'make one: ragdb peer key FILE --new';
   end if;
 end $$;
-comment on function ragdb_internal.check_shareable is
-  'Refuses to share a corpus that is never shared or that moves, or by a key that is not one of '
-  'this database''s own. Raises RG400, RG409, RG457.';
 
 create or replace function ragdb.share_corpus(corpus text, author bytea default null,
   feed uuid default null)
@@ -76,6 +75,7 @@ comment on function ragdb.unshare_corpus is
   'Ends the sharing of a corpus and forgets its signed events and conflicts. Its documents stay. '
   'Raises RG400, RG401, RG404.';
 
+-- Returns how a corpus is shared. Raises RG491.
 create or replace function ragdb_internal.shared_corpus(corpus ragdb.corpora)
 returns ragdb.shared_corpora
 language plpgsql stable parallel safe
@@ -93,9 +93,8 @@ begin
   end if;
   return v_shared;
 end $$;
-comment on function ragdb_internal.shared_corpus is
-  'Returns how a corpus is shared. Raises RG491.';
 
+-- Returns how a corpus is shared, and keeps it shared until the transaction ends. Raises RG491.
 create or replace function ragdb_internal.hold_feed(corpus ragdb.corpora)
 returns ragdb.shared_corpora
 language plpgsql
@@ -106,8 +105,6 @@ begin
     where s.corpus_id = (hold_feed.corpus).corpus_id for key share;
   return ragdb_internal.shared_corpus(hold_feed.corpus);
 end $$;
-comment on function ragdb_internal.hold_feed is
-  'Returns how a corpus is shared, and keeps it shared until the transaction ends. Raises RG491.';
 
 -- A definer, like all that reads tables.
 create or replace function ragdb.shared_feed(corpus text)

@@ -1,5 +1,6 @@
 -- The peers that this database knows: added, revoked, removed, listed.
 
+-- Refuses what cannot be a public key of Ed25519. Raises RG400.
 create or replace function ragdb_internal.check_public_key(public_key bytea) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -12,9 +13,8 @@ begin
         hint = '`ragdb peer key FILE` shows the key of a file';
   end if;
 end $$;
-comment on function ragdb_internal.check_public_key is
-  'Refuses what cannot be a public key of Ed25519. Raises RG400.';
 
+-- Refuses a peer whose name, key, URL or trust is out of range. Raises RG400.
 create or replace function ragdb_internal.check_peer(name text, public_key bytea, url text,
   trust text) returns void
 language plpgsql immutable parallel safe
@@ -40,9 +40,8 @@ begin
         hint = 'member may be asked questions, trusted may also change shared corpora';
   end if;
 end $$;
-comment on function ragdb_internal.check_peer is
-  'Refuses a peer whose name, key, URL or trust is out of range. Raises RG400.';
 
+-- Returns the row of a peer. Raises RG490.
 create or replace function ragdb_internal.find_peer(name text) returns ragdb.peers
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -58,9 +57,9 @@ begin
   end if;
   return v_peer;
 end $$;
-comment on function ragdb_internal.find_peer is
-  'Returns the row of a peer. Raises RG490.';
 
+-- Returns the row of a peer, and keeps it from being removed until the transaction ends. Raises
+-- RG490.
 create or replace function ragdb_internal.hold_peer(name text) returns ragdb.peers
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -69,9 +68,6 @@ begin
   perform from ragdb.peers p where p.name = hold_peer.name for key share;
   return ragdb_internal.find_peer(hold_peer.name);
 end $$;
-comment on function ragdb_internal.hold_peer is
-  'Returns the row of a peer, and keeps it from being removed until the transaction ends. Raises '
-  'RG490.';
 
 create or replace function ragdb.add_peer(name text, public_key bytea, url text default null,
   trust text default 'member')

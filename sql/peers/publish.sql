@@ -1,6 +1,8 @@
 -- Changes that are made here become events. The database says what is to be signed, whoever has the
 -- private key signs it outside, and the database takes both, all in one transaction.
 
+-- Returns the sources of a shared corpus that were changed here since the event that decides each:
+-- what went first, then what came in its order.
 create or replace function ragdb_internal.unpublished(corpus_id integer)
 returns table (source text, is_erased boolean)
 language sql stable parallel safe
@@ -17,10 +19,8 @@ begin atomic
       where d.corpus_id = s.corpus_id and d.uri = s.source)) u
   order by u.is_erased desc, u.event_id, u.source;
 end;
-comment on function ragdb_internal.unpublished is
-  'Returns the sources of a shared corpus that were changed here since the event that decides '
-  'each: what went first, then what came in its order.';
 
+-- Returns the event of a change that was made here, without its numbers. Raises RG413.
 create or replace function ragdb_internal.draft_event(shared ragdb.shared_corpora, source text,
   is_erased boolean) returns ragdb.shared_events
 language plpgsql stable parallel safe
@@ -45,10 +45,10 @@ begin
   v_draft.body_hash := ragdb_internal.text_hash(v_body);
   return v_draft;
 end $$;
-comment on function ragdb_internal.draft_event is
-  'Returns the event of a change that was made here, without its numbers. Raises RG413.';
 
--- A document that is read again from elsewhere, or by force, says to peers what it said.
+-- Returns whether the one event that a change knows says the same of its source; the document as it
+-- is now is then the published one. A document that is read again from elsewhere, or by force, says
+-- to peers what it said.
 create or replace function ragdb_internal.keep_published(corpus_id integer,
   draft ragdb.shared_events) returns boolean
 language plpgsql
@@ -65,9 +65,6 @@ begin
     where s.corpus_id = keep_published.corpus_id and s.source = draft.source;
   return true;
 end $$;
-comment on function ragdb_internal.keep_published is
-  'Returns whether the one event that a change knows says the same of its source; the document as '
-  'it is now is then the published one.';
 
 create or replace function ragdb.draft_events(corpus text, count integer default 1000)
 returns setof text

@@ -5,6 +5,7 @@
 -- highest key. An erasure beats every change whose author did not know of it: what is erased does
 -- not come back because somebody edited it meanwhile.
 
+-- Whether the author of an event knew of all erasures of its source that are known here.
 create or replace function ragdb_internal.knows_erasures(event ragdb.shared_events)
 returns boolean
 language sql stable parallel safe
@@ -20,9 +21,8 @@ return not exists (
   where e.corpus_id = (knows_erasures.event).corpus_id
     and e.source = (knows_erasures.event).source and e.kind = 'rag.document.erased'
     and e.hash not in (select k.hash from known k));
-comment on function ragdb_internal.knows_erasures is
-  'Whether the author of an event knew of all erasures of its source that are known here.';
 
+-- Returns the event that decides a source.
 create or replace function ragdb_internal.deciding_event(corpus_id integer, source text)
 returns ragdb.shared_events
 language sql stable parallel safe
@@ -41,13 +41,11 @@ begin atomic
     select e.event, false from event e where (e.event).body_hash is null) d
   order by d.is_live desc, (d.event).lamport desc, (d.event).author desc limit 1;
 end;
-comment on function ragdb_internal.deciding_event is
-  'Returns the event that decides a source.';
 
+-- What becomes of a source: its state, and the document to be put there, if one is.
 create type ragdb_internal.settlement as (source text, state text, body text);
-comment on type ragdb_internal.settlement is
-  'What becomes of a source: its state, and the document to be put there, if one is.';
 
+-- Takes away what conflicts kept of a source, where the event is an erasure of it.
 create or replace function ragdb_internal.forget_losers(event ragdb.shared_events) returns void
 language sql
 begin atomic
@@ -56,9 +54,9 @@ begin atomic
       and c.source = (forget_losers.event).source and c.body is not null
       and (forget_losers.event).body_hash is null;
 end;
-comment on function ragdb_internal.forget_losers is
-  'Takes away what conflicts kept of a source, where the event is an erasure of it.';
 
+-- Records the events of a source that nothing replaces and that do not decide, with their
+-- documents, unless they were erased.
 create or replace function ragdb_internal.record_conflicts(winner ragdb.shared_events,
   bodies jsonb) returns void
 language plpgsql
@@ -79,10 +77,9 @@ begin
       set winner = excluded.winner, body = coalesce(excluded.body, c.body);
   perform ragdb_internal.forget_losers(winner);
 end $$;
-comment on function ragdb_internal.record_conflicts is
-  'Records the events of a source that nothing replaces and that do not decide, with their '
-  'documents, unless they were erased.';
 
+-- Refuses to decide a source that was changed here since its last event, unless to what it is now.
+-- Raises RG493.
 create or replace function ragdb_internal.check_published(winner ragdb.shared_events,
   event_id uuid) returns void
 language plpgsql stable parallel safe
@@ -99,10 +96,9 @@ begin
         hint = 'sign what was changed here first: ragdb peer publish';
   end if;
 end $$;
-comment on function ragdb_internal.check_published is
-  'Refuses to decide a source that was changed here since its last event, unless to what it is '
-  'now. Raises RG493.';
 
+-- Decides a source, and returns what becomes of it; null where it stays. Of the documents that
+-- came, bodies has the text by the hash of its event in hex. Raises RG493.
 create or replace function ragdb_internal.settle_source(corpus_id integer, source text,
   bodies jsonb) returns ragdb_internal.settlement
 language plpgsql
@@ -133,6 +129,3 @@ begin
       set hash = excluded.hash, state = excluded.state;
   return row(source, v_state, v_body)::ragdb_internal.settlement;
 end $$;
-comment on function ragdb_internal.settle_source is
-  'Decides a source, and returns what becomes of it; null where it stays. Of the documents that '
-  'came, bodies has the text by the hash of its event in hex. Raises RG493.';

@@ -1,12 +1,12 @@
 -- A slice policy in full, its canonical form, and the hashes of that.
 
+-- Quantises a weight of 0..1: its single-precision value times a million, rounded half away from
+-- zero.
 create or replace function ragdb_internal.micro(value float8) returns bigint
 language sql immutable strict parallel safe
 return pg_catalog.floor(value::real::float8 * 1000000::float8 + 0.5::float8)::bigint;
-comment on function ragdb_internal.micro is
-  'Quantises a weight of 0..1: its single-precision value times a million, rounded half away from '
-  'zero.';
 
+-- Returns the slice policy that is used when none is given.
 create or replace function ragdb_internal.default_policy() returns jsonb
 language sql immutable parallel safe
 return '{
@@ -15,9 +15,8 @@ return '{
     "exploration": 0.3},
   "salience_weight": 0.3, "distance_decay": 0.9,
   "include_siblings": true, "max_siblings_per_node": 5}'::jsonb;
-comment on function ragdb_internal.default_policy is
-  'Returns the slice policy that is used when none is given.';
 
+-- Returns the weights of a slice policy with their paths, such as phase_weights.planning.
 create or replace function ragdb_internal.policy_weights(policy jsonb)
 returns table (n bigint, path text, value jsonb)
 language sql immutable parallel safe
@@ -30,9 +29,8 @@ begin atomic
       select 'phase_weights.' || e.key, e.value
         from pg_catalog.jsonb_each(policy -> 'phase_weights') e) w;
 end;
-comment on function ragdb_internal.policy_weights is
-  'Returns the weights of a slice policy with their paths, such as phase_weights.planning.';
 
+-- Refuses what is not an object of the fields of a slice policy. Raises RG430.
 create or replace function ragdb_internal.check_policy_fields(policy jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -69,9 +67,8 @@ begin
         hint = v_fields;
   end if;
 end $$;
-comment on function ragdb_internal.check_policy_fields is
-  'Refuses what is not an object of the fields of a slice policy. Raises RG430.';
 
+-- Refuses a slice policy with all its fields of which one is out of range. Raises RG430.
 create or replace function ragdb_internal.check_policy_values(policy jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -113,12 +110,11 @@ begin
         hint = v_hint;
   end if;
 end $$;
-comment on function ragdb_internal.check_policy_values is
-  'Refuses a slice policy with all its fields of which one is out of range. Raises RG430.';
 
--- Fills in defaults and refuses what does not belong: a policy that is stored is a policy that can
--- be obeyed. What has the same canonical form has to admit the same chunks, so weights are kept as
--- that form has them.
+-- Returns a slice policy with its defaults filled in and its weights to six decimals, as its hash
+-- has them. Fills in defaults and refuses what does not belong: a policy that is stored is a policy
+-- that can be obeyed. What has the same canonical form has to admit the same chunks, so weights are
+-- kept as that form has them. Raises RG430 for a field that is unknown or out of range.
 create or replace function ragdb_internal.complete_policy(policy jsonb) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -145,12 +141,10 @@ begin
   end loop;
   return v_policy;
 end $$;
-comment on function ragdb_internal.complete_policy is
-  'Returns a slice policy with its defaults filled in and its weights to six decimals, as its hash '
-  'has them. Raises RG430 for a field that is unknown or out of range.';
 
--- Declaration order, no white space, every float as an integer of millionths: the same bytes in
--- every language.
+-- Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its sha256
+-- are taken of. Declaration order, no white space, every float as an integer of millionths: the
+-- same bytes in every language.
 create or replace function ragdb_internal.policy_canonical(policy jsonb) returns text
 language sql immutable strict parallel safe
 return '{"version":"' || (policy ->> 'version')
@@ -164,9 +158,6 @@ return '{"version":"' || (policy ->> 'version')
   || ',"distance_decay":' || ragdb_internal.micro((policy ->> 'distance_decay')::float8)
   || ',"include_siblings":' || (policy ->> 'include_siblings')
   || ',"max_siblings_per_node":' || (policy ->> 'max_siblings_per_node')::numeric::integer || '}';
-comment on function ragdb_internal.policy_canonical is
-  'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its '
-  'sha256 are taken of.';
 
 -- Definer, because what it calls is granted to nobody.
 create or replace function ragdb.policy_hash(policy jsonb) returns text
@@ -177,6 +168,8 @@ comment on function ragdb.policy_hash is
   'Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical JSON. '
   'Raises RG430.';
 
+-- Returns a policy completed, with its reference and canonical form, registered or not. Raises
+-- RG430.
 create or replace function ragdb_internal.hashed_policy(policy jsonb) returns ragdb.slice_policies
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -191,6 +184,3 @@ begin
   v_policy.sha256 := sha256(convert_to(v_policy.canonical, 'UTF8'));
   return v_policy;
 end $$;
-comment on function ragdb_internal.hashed_policy is
-  'Returns a policy completed, with its reference and canonical form, registered or not. Raises '
-  'RG430.';

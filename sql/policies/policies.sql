@@ -2,8 +2,9 @@
 
 select ragdb_internal.make_append_only('slice_policies');
 
--- The default policy exists without being registered. A row that is not what its hashes say was
--- edited, and is not a policy.
+-- Returns a policy by its reference; null when it is neither registered nor the default, or its row
+-- is not what was registered. The default policy exists without being registered. A row that is not
+-- what its hashes say was edited, and is not a policy.
 create or replace function ragdb_internal.known_policy(policy_id text, params_hash text)
 returns ragdb.slice_policies
 language plpgsql stable parallel safe
@@ -25,12 +26,10 @@ begin
   end if;
   return v_made;
 end $$;
-comment on function ragdb_internal.known_policy is
-  'Returns a policy by its reference; null when it is neither registered nor the default, or its '
-  'row is not what was registered.';
 
--- Null is the default policy; {"policy_id", "params_hash"} names a registered one; anything else is
--- a policy in full.
+-- Returns a policy with its reference and canonical form, from a reference, a policy in full or
+-- null (the default). Null is the default policy; {"policy_id", "params_hash"} names a registered
+-- one; anything else is a policy in full. Raises RG430, RG431.
 create or replace function ragdb_internal.resolve_policy(policy jsonb) returns ragdb.slice_policies
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -52,11 +51,10 @@ begin
   end if;
   return v_policy;
 end $$;
-comment on function ragdb_internal.resolve_policy is
-  'Returns a policy with its reference and canonical form, from a reference, a policy in full or '
-  'null (the default). Raises RG430, RG431.';
 
--- The command line and contracts name a policy so. Its id alone is enough while it names one.
+-- Returns the reference of a policy named id@params_hash, or by its id where one policy has that;
+-- null for null. The command line and contracts name a policy so. Its id alone is enough while it
+-- names one. Raises RG431.
 create or replace function ragdb_internal.policy_reference(policy text) returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -86,10 +84,8 @@ begin
   end if;
   return jsonb_build_object('policy_id', policy, 'params_hash', v_hashes[1]);
 end $$;
-comment on function ragdb_internal.policy_reference is
-  'Returns the reference of a policy named id@params_hash, or by its id where one policy has that; '
-  'null for null. Raises RG431.';
 
+-- Stores a resolved policy; one that is stored already is left alone. Raises RG409.
 create or replace function ragdb_internal.store_policy(policy ragdb.slice_policies) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -112,8 +108,6 @@ begin
         hint = 'change any parameter by a millionth';
   end if;
 end $$;
-comment on function ragdb_internal.store_policy is
-  'Stores a resolved policy; one that is stored already is left alone. Raises RG409.';
 
 -- Definer, like those below: slice_policies is granted to nobody.
 create or replace function ragdb.register_policy(policy jsonb)

@@ -1,20 +1,19 @@
 -- xxHash64, the hash that existing policy registries use for params_hash.
 
--- int8 has no unsigned arithmetic: numeric computes exactly, this brings the result back modulo
--- 2^64. The value is named once, so that the call is inlined.
+-- Reduces an integer modulo 2^64 to a two's complement bigint. int8 has no unsigned arithmetic:
+-- numeric computes exactly, this brings the result back modulo 2^64. The value is named once, so
+-- that the call is inlined.
 create or replace function ragdb_internal.wrap64(value numeric) returns bigint
 language sql immutable strict parallel safe
 return (pg_catalog.mod(pg_catalog.mod(value, 18446744073709551616) + 27670116110564327424,
   18446744073709551616) - 9223372036854775808)::bigint;
-comment on function ragdb_internal.wrap64 is
-  'Reduces an integer modulo 2^64 to a two''s complement bigint.';
 
+-- Rotates 64 bits to the left by 1 to 62 places.
 create or replace function ragdb_internal.rotl64(value bigint, bits integer) returns bigint
 language sql immutable strict parallel safe
 return (value << bits) | ((value >> (64 - bits)) & ((1::bigint << bits) - 1));
-comment on function ragdb_internal.rotl64 is
-  'Rotates 64 bits to the left by 1 to 62 places.';
 
+-- Reads 4 or 8 bytes from a position (from 0) as a little-endian integer.
 create or replace function ragdb_internal.le_bytes(data bytea, start integer, count integer)
 returns bigint
 language sql immutable strict parallel safe
@@ -26,16 +25,15 @@ return pg_catalog.get_byte(data, start)::bigint
       | (pg_catalog.get_byte(data, start + 5)::bigint << 40)
       | (pg_catalog.get_byte(data, start + 6)::bigint << 48)
       | (pg_catalog.get_byte(data, start + 7)::bigint << 56) else 0 end;
-comment on function ragdb_internal.le_bytes is
-  'Reads 4 or 8 bytes from a position (from 0) as a little-endian integer.';
 
+-- Mixes eight bytes into a lane of xxHash64.
 create or replace function ragdb_internal.xxh64_round(lane bigint, word bigint) returns bigint
 language sql immutable strict parallel safe
 return ragdb_internal.wrap64(11400714785074694791 * ragdb_internal.rotl64(
   ragdb_internal.wrap64(lane + 14029467366897019727 * word), 31));
-comment on function ragdb_internal.xxh64_round is
-  'Mixes eight bytes into a lane of xxHash64.';
 
+-- Returns what the four lanes of xxHash64 make of the stripes of 32 bytes that some bytes begin
+-- with.
 create or replace function ragdb_internal.xxh64_lanes(data bytea) returns bigint
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -61,9 +59,6 @@ begin
   end loop;
   return v_hash;
 end $$;
-comment on function ragdb_internal.xxh64_lanes is
-  'Returns what the four lanes of xxHash64 make of the stripes of 32 bytes that some bytes begin '
-  'with.';
 
 -- It names things; it does not protect: tokens cover sha256. Definer: what it calls is private.
 create or replace function ragdb.xxh64(data bytea) returns text

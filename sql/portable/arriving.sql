@@ -1,6 +1,7 @@
 -- A corpus that arrives: it is not there for anybody until it is opened. Each page is a
 -- transaction, in which the functions of an import store what came.
 
+-- Refuses rights of roles that do not exist. Raises RG457.
 create or replace function ragdb_internal.check_roles(rights jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -17,9 +18,8 @@ begin
       'create them here, or revoke their rights there with ragdb.revoke_corpus()');
   end if;
 end $$;
-comment on function ragdb_internal.check_roles is
-  'Refuses rights of roles that do not exist. Raises RG457.';
 
+-- Refuses a corpus whose embedder nobody runs here. Raises RG416.
 create or replace function ragdb_internal.check_can_embed(header jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -35,8 +35,6 @@ begin
         hint = 'bind it with ragdb.bind_embedder(), and move the corpus then';
   end if;
 end $$;
-comment on function ragdb_internal.check_can_embed is
-  'Refuses a corpus whose embedder nobody runs here. Raises RG416.';
 
 create or replace function ragdb.accept_move(header jsonb, origin text) returns void
 language plpgsql security definer
@@ -75,7 +73,8 @@ comment on function ragdb.accept_move is
   'returned there. Nobody sees it before ragdb.open_move. Raises RG400, RG401, RG409, RG411, '
   'RG416, RG417, RG455, RG457.';
 
--- What this sets lets the transaction, and no other, at the corpus.
+-- Locks and returns a corpus that arrives, and opens it to this transaction. What this sets lets
+-- the transaction, and no other, at the corpus. Raises RG457.
 create or replace function ragdb_internal.enter_arrival(move_id uuid) returns ragdb.corpora
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -90,8 +89,6 @@ begin
     where c.corpus_id = v_move.corpus_id;
   return ragdb_internal.lock_opened(ragdb_internal.corpus_row(v_move.corpus_id));
 end $$;
-comment on function ragdb_internal.enter_arrival is
-  'Locks and returns a corpus that arrives, and opens it to this transaction. Raises RG457.';
 
 create or replace function ragdb.receive_move(
   move_id uuid, numbers integer[] default null, sources text[] default null,

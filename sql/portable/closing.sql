@@ -1,5 +1,6 @@
 -- The pages of a corpus that leaves, the hold of its writers, and its end here.
 
+-- Refuses to go on where this transaction has held writers for too long. Raises RG458.
 create or replace function ragdb_internal.check_hold(move ragdb.moves) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -12,8 +13,6 @@ begin
         hint = 'roll back, carry on with pages, and hold them again, for longer if you can';
   end if;
 end $$;
-comment on function ragdb_internal.check_hold is
-  'Refuses to go on where this transaction has held writers for too long. Raises RG458.';
 
 create or replace function ragdb.move_page(
   move_id uuid, applied integer default null, count integer default 1000)
@@ -85,7 +84,9 @@ comment on function ragdb.hold_move is
   'ms to 1 hour), and returns until when; a courier that is silent for that long loses its '
   'session. Searches go on. Raises RG400, RG401, RG404, RG457, RG458.';
 
--- Rights go along: whoever would change them waits, and is told that the corpus has moved.
+-- Refuses to end a move whose writers this transaction does not hold, or of which pages are left,
+-- and has whoever changes the rights to the corpus wait. Rights go along: whoever would change them
+-- waits, and is told that the corpus has moved. Raises RG401, RG404, RG457, RG458.
 create or replace function ragdb_internal.check_held(move ragdb.moves) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -102,9 +103,6 @@ begin
   end if;
   perform ragdb_internal.lock_rights(ragdb_internal.corpus_row(move.corpus_id));
 end $$;
-comment on function ragdb_internal.check_held is
-  'Refuses to end a move whose writers this transaction does not hold, or of which pages are left, '
-  'and has whoever changes the rights to the corpus wait. Raises RG401, RG404, RG457, RG458.';
 
 create or replace function ragdb.move_digest(move_id uuid) returns jsonb
 language plpgsql security definer

@@ -1,6 +1,8 @@
 -- The edges of a corpus that were added by themselves, as they go out and come in: with both of the
 -- documents that they join, so that whichever comes in last brings them.
 
+-- Returns where a chunk is, whatever it is called in another corpus: the first source of its
+-- document, and its place there from 0.
 create or replace function ragdb_internal.exported_place(corpus_id integer, chunk_no integer)
 returns jsonb
 language sql stable parallel safe
@@ -9,10 +11,9 @@ return (
     from ragdb.chunks c
     join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
     where c.corpus_id = exported_place.corpus_id and c.chunk_no = exported_place.chunk_no);
-comment on function ragdb_internal.exported_place is
-  'Returns where a chunk is, whatever it is called in another corpus: the first source of its '
-  'document, and its place there from 0.';
 
+-- Returns the added edges that lead to a document or from it, each as parent, child and type; null
+-- where there are none.
 create or replace function ragdb_internal.exported_edges(document ragdb.documents) returns jsonb
 language sql stable parallel safe
 return (
@@ -35,10 +36,8 @@ return (
         where c.corpus_id = (exported_edges.document).corpus_id
           and c.doc_no = (exported_edges.document).doc_no) x
     having count(*) > 0);
-comment on function ragdb_internal.exported_edges is
-  'Returns the added edges that lead to a document or from it, each as parent, child and type; '
-  'null where there are none.';
 
+-- Returns the number of the chunk at a place of an export; null where there is none.
 create or replace function ragdb_internal.placed_chunk(corpus_id integer, place jsonb)
 returns integer
 language sql stable parallel safe
@@ -48,10 +47,9 @@ return (
     where s.corpus_id = placed_chunk.corpus_id and s.uri = placed_chunk.place ->> 0
       and placed_chunk.place ->> 1 ~ '^[0-9]{1,9}$'
       and c.ordinal = (placed_chunk.place ->> 1)::integer);
-comment on function ragdb_internal.placed_chunk is
-  'Returns the number of the chunk at a place of an export; null where there is none.';
 
--- What does not come in here shows in the digest.
+-- Joins the chunks of an import by the added edges whose other end is there. What does not come in
+-- here shows in the digest. Raises RG412.
 create or replace function ragdb_internal.import_edges(corpus_id integer, documents jsonb)
 returns void
 language plpgsql
@@ -76,5 +74,3 @@ begin
           and ragdb_internal.edge_order(e.edge_type) is not null) z
     where z.edges is not null;
 end $$;
-comment on function ragdb_internal.import_edges is
-  'Joins the chunks of an import by the added edges whose other end is there. Raises RG412.';

@@ -1,5 +1,7 @@
 -- What goes out: documents as they are put, embeddings of the current space, header and digest.
 
+-- Returns in one row the session and the messages of a conversation as put_conversations takes
+-- them; null for any other document.
 create or replace function ragdb_internal.exported_conversations(document ragdb.documents)
 returns table (content jsonb)
 language sql stable parallel safe
@@ -22,10 +24,8 @@ begin atomic
       where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) t
   where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
 end;
-comment on function ragdb_internal.exported_conversations is
-  'Returns in one row the session and the messages of a conversation as put_conversations takes '
-  'them; null for any other document.';
 
+-- Returns in one row the chunks and the links of a document as put_documents takes them.
 create or replace function ragdb_internal.exported_contents(document ragdb.documents)
 returns table (content jsonb)
 language sql stable parallel safe
@@ -49,10 +49,10 @@ begin atomic
           where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) l
       where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no), '[]'));
 end;
-comment on function ragdb_internal.exported_contents is
-  'Returns in one row the chunks and the links of a document as put_documents takes them.';
 
--- jsonb writes its keys in one order on every server, so the text of this can be hashed.
+-- Returns a document as an export has it: as put_documents or put_conversations takes it, with
+-- sources in place of uri, source_name and etag. jsonb writes its keys in one order on every
+-- server, so the text of this can be hashed.
 create or replace function ragdb_internal.exported_document(corpus_id integer, doc_no integer)
 returns jsonb
 language sql stable parallel safe
@@ -72,10 +72,8 @@ begin atomic
   from ragdb.documents d
   where d.corpus_id = exported_document.corpus_id and d.doc_no = exported_document.doc_no;
 end;
-comment on function ragdb_internal.exported_document is
-  'Returns a document as an export has it: as put_documents or put_conversations takes it, with '
-  'sources in place of uri, source_name and etag.';
 
+-- Returns what an export says of the embedder of a space; null without a space.
 create or replace function ragdb_internal.exported_embedder(space ragdb.embedding_spaces)
 returns jsonb
 language sql stable parallel safe
@@ -86,10 +84,9 @@ return (
     'passage_prefix', e.passage_prefix, 'weights_sha256', e.weights_sha256, 'm', (space).m,
     'ef_construction', (space).ef_construction)
   from ragdb.embedders e where e.embedder_id = (space).embedder_id);
-comment on function ragdb_internal.exported_embedder is
-  'Returns what an export says of the embedder of a space; null without a space.';
 
--- A path says something of this machine, and nothing to another.
+-- Returns what an export says of who runs the embedder of a space; null without a space. A path
+-- says something of this machine, and nothing to another.
 create or replace function ragdb_internal.exported_provider(space ragdb.embedding_spaces)
 returns jsonb
 language sql stable parallel safe
@@ -100,9 +97,9 @@ return (
       when e.provider <> 'sentence-transformers' or e.provider_model = 'packaged'
         then e.provider_model end)
   from ragdb.embedders e where e.embedder_id = (space).embedder_id);
-comment on function ragdb_internal.exported_provider is
-  'Returns what an export says of who runs the embedder of a space; null without a space.';
 
+-- Returns the hashes of the documents of a corpus with their embeddings, in the order of their
+-- first sources, one behind the other.
 create or replace function ragdb_internal.exported_hashes(
   corpus_id integer, space ragdb.embedding_spaces)
 returns bytea
@@ -128,10 +125,9 @@ begin
         where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no) v
     where d.corpus_id = v_id);
 end $$;
-comment on function ragdb_internal.exported_hashes is
-  'Returns the hashes of the documents of a corpus with their embeddings, in the order of their '
-  'first sources, one behind the other.';
 
+-- Returns the first line of an export: settings, embedder, counts and the digest of all that
+-- follows. Raises RG415.
 create or replace function ragdb_internal.export_header(corpus ragdb.corpora) returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -163,9 +159,6 @@ begin
       || coalesce(ragdb_internal.exported_hashes(v_id, v_space), '')
       || coalesce(ragdb_internal.exported_synonyms(v_id), '')), 'hex'));
 end $$;
-comment on function ragdb_internal.export_header is
-  'Returns the first line of an export: settings, embedder, counts and the digest of all that '
-  'follows. Raises RG415.';
 
 -- Definers, because tables are granted to nobody. The right to read is enough: what goes out are
 -- things that can be read one by one.

@@ -1,5 +1,7 @@
 -- The header of an export, as an import reads it, and the embedder that it brings along.
 
+-- Lists the fields of an export's header, of its corpus and of its embedder, with their JSON types
+-- (whole is a number); an optional one may be null.
 create or replace function ragdb_internal.header_fields()
 returns table (object text, name text, type text, is_optional boolean)
 language sql immutable parallel safe
@@ -21,11 +23,9 @@ begin atomic
     ('embedder', 'provider_model', 'string?')
   ) f (object, name, type);
 end;
-comment on function ragdb_internal.header_fields is
-  'Lists the fields of an export''s header, of its corpus and of its embedder, with their JSON '
-  'types (whole is a number); an optional one may be null.';
 
--- jsonb holds numbers that no column does: a cast would raise an error of its own.
+-- Whether a field of a header has its JSON type, and a number is within a thousand million and a
+-- double. jsonb holds numbers that no column does: a cast would raise an error of its own.
 create or replace function ragdb_internal.is_of_type(value jsonb, type text) returns boolean
 language sql immutable parallel safe
 return case when is_of_type.type not in ('number', 'whole')
@@ -36,10 +36,8 @@ return case when is_of_type.type not in ('number', 'whole')
       and (is_of_type.type = 'number'
         or is_of_type.value::numeric = pg_catalog.trunc(is_of_type.value::numeric))
   else false end;
-comment on function ragdb_internal.is_of_type is
-  'Whether a field of a header has its JSON type, and a number is within a thousand million '
-  'and a double.';
 
+-- Refuses a header of an export that is not one, or not whole. Raises RG455.
 create or replace function ragdb_internal.check_header(header jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -68,9 +66,9 @@ begin
     perform ragdb_internal.refuse_import('its header is over a million bytes long');
   end if;
 end $$;
-comment on function ragdb_internal.check_header is
-  'Refuses a header of an export that is not one, or not whole. Raises RG455.';
 
+-- Makes the embedder of an import known, and binds it where that needs nothing but the package.
+-- Raises RG401, RG417.
 create or replace function ragdb_internal.import_embedder(embedder jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -104,6 +102,3 @@ begin
           'ragdb.reembed_corpus()';
   end if;
 end $$;
-comment on function ragdb_internal.import_embedder is
-  'Makes the embedder of an import known, and binds it where that needs nothing but the package. '
-  'Raises RG401, RG417.';

@@ -47,6 +47,7 @@ comment on function ragdb.import_corpus is
   'and its embedder. Where it was restricted only the caller and admins may read it; rights are '
   'not part of an export. Raises RG400, RG401, RG409, RG411, RG417, RG455.';
 
+-- Refuses what is not an array of documents with sources. Raises RG455.
 create or replace function ragdb_internal.check_imported(documents jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -59,10 +60,10 @@ begin
     perform ragdb_internal.refuse_import('documents is not an array of documents with sources');
   end if;
 end $$;
-comment on function ragdb_internal.check_imported is
-  'Refuses what is not an array of documents with sources. Raises RG455.';
 
--- The first source decides; at the others, the same record is found too.
+-- Puts documents as exports have them into a corpus, without added edges, and returns the number of
+-- their chunks. The first source decides; at the others, the same record is found too. Raises
+-- RG400, RG401, RG404, RG409, RG412, RG413, RG455.
 create or replace function ragdb_internal.put_exported(corpus text, documents jsonb)
 returns integer
 language plpgsql
@@ -105,9 +106,6 @@ begin
   perform ragdb.put_conversations(corpus, coalesce(v_copied_conversations, '[]'));
   return v_chunks;
 end $$;
-comment on function ragdb_internal.put_exported is
-  'Puts documents as exports have them into a corpus, without added edges, and returns the number '
-  'of their chunks. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
 
 create or replace function ragdb.import_documents(corpus text, documents jsonb) returns integer
 language plpgsql security definer
@@ -129,6 +127,8 @@ comment on function ragdb.import_documents is
   'that this transaction imports, and returns the number of their chunks; ids, links, edges and '
   'the index are made anew. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
 
+-- Stores embeddings, one behind the other, of chunks (source and ordinal) that have none, and
+-- returns the chunks.
 create or replace function ragdb_internal.store_imported(
   space ragdb.embedding_spaces, embedder ragdb.embedders, sources text[], ordinals integer[],
   embeddings real[])
@@ -167,9 +167,6 @@ begin
   select array_agg(s.chunk_no) into v_stored from stored s;
   return coalesce(v_stored, '{}');
 end $$;
-comment on function ragdb_internal.store_imported is
-  'Stores embeddings, one behind the other, of chunks (source and ordinal) that have none, and '
-  'returns the chunks.';
 
 create or replace function ragdb.import_embeddings(
   corpus text, sources text[], ordinals integer[], embeddings real[])

@@ -1,6 +1,7 @@
 -- A corpus that leaves: it stays open to who searches and who writes, and what is written is noted
 -- and goes along in a later page. Only for the last pages are its writers held.
 
+-- Refuses a corpus that does not move. Raises RG457.
 create or replace function ragdb_internal.check_may_leave(corpus ragdb.corpora) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -21,8 +22,6 @@ begin
         else '`ragdb export` and `ragdb import` make a copy of a corpus' end);
   end if;
 end $$;
-comment on function ragdb_internal.check_may_leave is
-  'Refuses a corpus that does not move. Raises RG457.';
 
 create or replace function ragdb.begin_move(
   corpus text, destination text, longest interval default '10 seconds')
@@ -71,6 +70,7 @@ comment on function ragdb.begin_move is
   'of the corpus, at most longest (10 ms to 1 hour). Raises RG400, RG401, RG404, RG438, RG457, '
   'RG458.';
 
+-- Forgets what the last page brought to the other side.
 create or replace function ragdb_internal.acknowledge_page(move ragdb.moves) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -84,9 +84,9 @@ begin
     where c.corpus_id = move.corpus_id and c.key = any (move.page_keys)
       and c.version <= move.page_version;
 end $$;
-comment on function ragdb_internal.acknowledge_page is
-  'Forgets what the last page brought to the other side.';
 
+-- Returns the next keys of what changed in a corpus up to a version, of documents with together
+-- about count chunks.
 create or replace function ragdb_internal.next_changes(
   corpus_id integer, version bigint, count integer)
 returns text[]
@@ -102,10 +102,9 @@ return array(
       left join ragdb.documents d on d.corpus_id = next_changes.corpus_id
         and d.doc_no = case when k.key like 'd %' then pg_catalog.substr(k.key, 3)::integer end) n
   where n.before < next_changes.count order by n.key);
-comment on function ragdb_internal.next_changes is
-  'Returns the next keys of what changed in a corpus up to a version, of documents with together '
-  'about count chunks.';
 
+-- Decides which documents are in the next page of a move: the next of the first copy, then those
+-- that have changed.
 create or replace function ragdb_internal.make_page(move ragdb.moves, count integer)
 returns ragdb.moves
 language plpgsql
@@ -131,10 +130,9 @@ begin
     returning m.* into move;
   return move;
 end $$;
-comment on function ragdb_internal.make_page is
-  'Decides which documents are in the next page of a move: the next of the first copy, then those '
-  'that have changed.';
 
+-- Returns the documents of a page as they are now, those that are gone, and the sources that are
+-- gone; keeps their hashes.
 create or replace function ragdb_internal.page_rows(move ragdb.moves)
 returns table (number integer, source text, hash bytea, document text, uris text[],
   ordinals integer[], embeddings bytea)
@@ -183,6 +181,3 @@ begin
     from unnest(move.page_keys) p (key) where p.key like 's %'
     having count(*) > 0;
 end $$;
-comment on function ragdb_internal.page_rows is
-  'Returns the documents of a page as they are now, those that are gone, and the sources that are '
-  'gone; keeps their hashes.';

@@ -8,6 +8,7 @@
 -- other side has it; the writers are held by a lock, which ends with its transaction; and the side
 -- that arrives opens by a proof that the other shows once it is closed.
 
+-- Raises RG457, saying why a corpus does not move.
 create or replace function ragdb_internal.refuse_move(problem text, details text, advice text)
 returns void
 language plpgsql immutable parallel safe
@@ -16,9 +17,8 @@ as $$
 begin
   raise exception '%', problem using errcode = 'RG457', detail = details, hint = advice;
 end $$;
-comment on function ragdb_internal.refuse_move is
-  'Raises RG457, saying why a corpus does not move.';
 
+-- Raises RG457, saying what is wrong with what a courier brought.
 create or replace function ragdb_internal.refuse_what_came(problem text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -29,20 +29,18 @@ begin
     'pass what its functions return, as they return it; or give the move up with '
       'ragdb.leave_move()');
 end $$;
-comment on function ragdb_internal.refuse_what_came is
-  'Raises RG457, saying what is wrong with what a courier brought.';
 
+-- Returns the version and build of the schema, as the installer left it.
 create or replace function ragdb_internal.schema_stamp() returns text
 language sql stable parallel safe
 return pg_catalog.obj_description('ragdb'::regnamespace, 'pg_namespace');
-comment on function ragdb_internal.schema_stamp is
-  'Returns the version and build of the schema, as the installer left it.';
 
+-- Returns the row of a corpus.
 create or replace function ragdb_internal.corpus_row(corpus_id integer) returns ragdb.corpora
 language sql stable parallel safe
 return (select c from ragdb.corpora c where c.corpus_id = corpus_row.corpus_id);
-comment on function ragdb_internal.corpus_row is 'Returns the row of a corpus.';
 
+-- Locks and returns a move that is the caller's to carry on. Raises RG401, RG404, RG457.
 create or replace function ragdb_internal.take_move(move_id uuid, direction text)
 returns ragdb.moves
 language plpgsql
@@ -68,9 +66,8 @@ begin
   end if;
   return v_move;
 end $$;
-comment on function ragdb_internal.take_move is
-  'Locks and returns a move that is the caller''s to carry on. Raises RG401, RG404, RG457.';
 
+-- Refuses a move that is in none of some states. Raises RG457.
 create or replace function ragdb_internal.check_move_state(move ragdb.moves, states text[])
 returns void
 language plpgsql immutable parallel safe
@@ -84,11 +81,10 @@ begin
       'ragdb corpus move carries a move on from where it is');
   end if;
 end $$;
-comment on function ragdb_internal.check_move_state is
-  'Refuses a move that is in none of some states. Raises RG457.';
 
--- As it is exported, and where each source was brought from: without that a source that is gone
--- from its folder would stay.
+-- Returns a document as it moves: as an export has it, with the roots of its sources. As it is
+-- exported, and where each source was brought from: without that a source that is gone from its
+-- folder would stay.
 create or replace function ragdb_internal.moved_document(corpus_id integer, doc_no integer)
 returns jsonb
 language sql stable parallel safe
@@ -98,9 +94,9 @@ return ragdb_internal.exported_document(moved_document.corpus_id, moved_document
           'root', s.root) order by s.uri))
       from ragdb.document_sources s
       where s.corpus_id = moved_document.corpus_id and s.doc_no = moved_document.doc_no);
-comment on function ragdb_internal.moved_document is
-  'Returns a document as it moves: as an export has it, with the roots of its sources.';
 
+-- Returns the embeddings of the chunks of a document in a space, one behind the other, and the
+-- places of these chunks; nulls where there are none.
 create or replace function ragdb_internal.moved_embeddings(
   corpus_id integer, doc_no integer, space_id integer)
 returns table (ordinals integer[], embeddings bytea)
@@ -113,10 +109,8 @@ begin atomic
       and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no
   where c.corpus_id = moved_embeddings.corpus_id and c.doc_no = moved_embeddings.doc_no;
 end;
-comment on function ragdb_internal.moved_embeddings is
-  'Returns the embeddings of the chunks of a document in a space, one behind the other, and the '
-  'places of these chunks; nulls where there are none.';
 
+-- Returns the SHA-256 of a document as it moves, with its embeddings.
 create or replace function ragdb_internal.moved_hash(
   document jsonb, ordinals integer[], embeddings bytea)
 returns bytea
@@ -124,9 +118,8 @@ language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.packed(moved_hash.document::text)
   || ragdb_internal.packed(coalesce(moved_hash.ordinals::text, ''))
   || ragdb_internal.packed(coalesce(moved_hash.embeddings, '')));
-comment on function ragdb_internal.moved_hash is
-  'Returns the SHA-256 of a document as it moves, with its embeddings.';
 
+-- Returns the rights to a corpus as they move: by the names of roles.
 create or replace function ragdb_internal.moved_rights(corpus ragdb.corpora) returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_build_object(
@@ -135,11 +128,10 @@ return pg_catalog.jsonb_build_object(
     select coalesce(pg_catalog.jsonb_object_agg(g.role, g.privilege), '{}')
     from ragdb.corpus_grants g
     where g.corpus_id = (corpus).corpus_id and ragdb_internal.is_role(g.role, g.role_oid)));
-comment on function ragdb_internal.moved_rights is
-  'Returns the rights to a corpus as they move: by the names of roles.';
 
--- Of each document the hash that was taken when it left, which the other side has found again: to
--- hash all of them while writers wait would take too long.
+-- Returns what both sides of a move must agree on. Of each document the hash that was taken when it
+-- left, which the other side has found again: to hash all of them while writers wait would take too
+-- long.
 create or replace function ragdb_internal.corpus_digest(corpus ragdb.corpora) returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -169,12 +161,12 @@ begin
         order by m.number), '')), 'hex')
       from ragdb.move_documents m where m.corpus_id = v_id));
 end $$;
-comment on function ragdb_internal.corpus_digest is
-  'Returns what both sides of a move must agree on.';
 
--- A lock and not a state: it ends with its transaction, whatever becomes of the courier. A writer
--- waits for it, and whoever searches does not. It stands behind the writers that came before, and
--- others behind it, for no longer than it may be held.
+-- Locks out the writers of a corpus until the transaction ends, after waiting for them for at most
+-- some time (10 ms to 1 hour), after which a silent session ends, too. A lock and not a state: it
+-- ends with its transaction, whatever becomes of the courier. A writer waits for it, and whoever
+-- searches does not. It stands behind the writers that came before, and others behind it, for no
+-- longer than it may be held. Raises RG400, RG458.
 create or replace function ragdb_internal.hold_writers(corpus ragdb.corpora, longest interval)
 returns void
 language plpgsql
@@ -199,6 +191,3 @@ exception when lock_not_available then
       detail = format('one of them has been at work for longer than %s', longest),
       hint = 'roll back, and try again when it has ended';
 end $$;
-comment on function ragdb_internal.hold_writers is
-  'Locks out the writers of a corpus until the transaction ends, after waiting for them for at '
-  'most some time (10 ms to 1 hour), after which a silent session ends, too. Raises RG400, RG458.';

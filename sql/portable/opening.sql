@@ -46,6 +46,8 @@ comment on function ragdb.check_move is
   'their hashes: returns the last number and the sources of those that differ; no row when all '
   'have been compared, and the lexical index is complete then. Raises RG400, RG457.';
 
+-- Sets what may have changed of a corpus since it began to arrive: title, rights, synonyms, what is
+-- recorded. Raises RG413, RG457.
 create or replace function ragdb_internal.take_settings(corpus ragdb.corpora, digest jsonb)
 returns void
 language plpgsql
@@ -86,9 +88,6 @@ begin
   perform ragdb_internal.record_state('settings', v_id),
     ragdb_internal.record_state('synonyms', v_id);
 end $$;
-comment on function ragdb_internal.take_settings is
-  'Sets what may have changed of a corpus since it began to arrive: title, rights, synonyms, what '
-  'is recorded. Raises RG413, RG457.';
 
 create or replace function ragdb.ready_move(move_id uuid, digest jsonb) returns void
 language plpgsql security definer

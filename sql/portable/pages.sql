@@ -6,22 +6,21 @@
 -- counters, salience) is made anew, and what a database says about a corpus (traces, rights, keys,
 -- events, contracts) stays there.
 
+-- Returns the settings of a corpus as an export has them.
 create or replace function ragdb_internal.exported_settings(corpus ragdb.corpora) returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_build_object(
   'title', (corpus).title, 'text_config', (corpus).text_config, 'k1', (corpus).k1,
   'b', (corpus).b, 'pivot', (corpus).pivot, 'record_query_text', (corpus).record_query_text);
-comment on function ragdb_internal.exported_settings is
-  'Returns the settings of a corpus as an export has them.';
 
+-- Returns the numbers of a vector as big-endian float4.
 create or replace function ragdb_internal.embedding_bytes(stored ragdb.chunk_embeddings)
 returns bytea
 language sql immutable parallel safe
 -- behind the width, two bytes, and two that are unused
 return pg_catalog.substr(vector_send(ragdb_internal.full_vector(embedding_bytes.stored)), 5);
-comment on function ragdb_internal.embedding_bytes is
-  'Returns the numbers of a vector as big-endian float4.';
 
+-- Refuses a page of an export that cannot be. Raises RG400.
 create or replace function ragdb_internal.check_page(after integer, count integer) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -34,9 +33,8 @@ begin
         hint = 'for the next page, give the last position as after; begin with 0';
   end if;
 end $$;
-comment on function ragdb_internal.check_page is
-  'Refuses a page of an export that cannot be. Raises RG400.';
 
+-- Returns the next documents of a corpus after one, as many as have together about count chunks.
 create or replace function ragdb_internal.next_documents(
   corpus_id integer, after integer, count integer)
 returns integer[]
@@ -50,9 +48,8 @@ return array(
       where o.corpus_id = next_documents.corpus_id and o.doc_no > next_documents.after
       order by o.doc_no limit next_documents.count) p) d
   where d.before < next_documents.count order by d.doc_no);
-comment on function ragdb_internal.next_documents is
-  'Returns the next documents of a corpus after one, as many as have together about count chunks.';
 
+-- Raises RG455, saying what is wrong with what is imported.
 create or replace function ragdb_internal.refuse_import(problem text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -63,9 +60,8 @@ begin
       hint = 'export the corpus again; exports are made by ragdb export or '
         'ragdb.export_corpus()';
 end $$;
-comment on function ragdb_internal.refuse_import is
-  'Raises RG455, saying what is wrong with what is imported.';
 
+-- Locks and returns a corpus that this transaction imports. Raises RG400, RG401, RG404, RG455.
 create or replace function ragdb_internal.importing(corpus text) returns ragdb.corpora
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -80,10 +76,10 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.importing is
-  'Locks and returns a corpus that this transaction imports. Raises RG400, RG401, RG404, RG455.';
 
--- Definer: before version 18 a deferred trigger runs as whoever commits.
+-- Trigger of ragdb.corpora: keeps a transaction that imports from ending before what came is
+-- compared with its header. Definer: before version 18 a deferred trigger runs as whoever commits.
+-- Raises RG455.
 create or replace function ragdb_internal.check_import_is_finished() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -96,15 +92,13 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.check_import_is_finished is
-  'Trigger of ragdb.corpora: keeps a transaction that imports from ending before what came is '
-  'compared with its header. Raises RG455.';
 drop trigger if exists imports_are_finished on ragdb.corpora;
 create constraint trigger imports_are_finished after update of import_xid on ragdb.corpora
   deferrable initially deferred
   for each row when (new.import_xid is not null and new.moving is null)
   execute function ragdb_internal.check_import_is_finished();
 
+-- Returns the row of a corpus of which a part is exported, and records that. Raises RG400, RG404.
 create or replace function ragdb_internal.open_export(corpus text, part text)
 returns ragdb.corpora
 language plpgsql
@@ -118,5 +112,3 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.open_export is
-  'Returns the row of a corpus of which a part is exported, and records that. Raises RG400, RG404.';

@@ -2,6 +2,7 @@
 -- conversation is put again without those turns: so whatever hangs from its chunks follows as when
 -- a file changes. The record does not name the speaker: that is what is to be forgotten.
 
+-- Returns the turns of a speaker, in a session (null: in any).
 create or replace function ragdb_internal.turns_of_speaker(
   corpus_id integer, speaker text, session text)
 returns integer[]
@@ -11,9 +12,8 @@ return array(
     where t.corpus_id + 0 = turns_of_speaker.corpus_id
       and (t.given ->> 'speaker') collate "C" = turns_of_speaker.speaker
       and (turns_of_speaker.session is null or t.session_id = turns_of_speaker.session));
-comment on function ragdb_internal.turns_of_speaker is
-  'Returns the turns of a speaker, in a session (null: in any).';
 
+-- Returns the turns that were a speaker's in the history of a corpus, in a session (null: any).
 create or replace function ragdb_internal.past_turns_of_speaker(
   corpus_id integer, speaker text, session text)
 returns integer[]
@@ -24,9 +24,9 @@ return array(
       and p.was #>> '{given,speaker}' = past_turns_of_speaker.speaker
       and (past_turns_of_speaker.session is null
         or p.was ->> 'session_id' = past_turns_of_speaker.session));
-comment on function ragdb_internal.past_turns_of_speaker is
-  'Returns the turns that were a speaker''s in the history of a corpus, in a session (null: any).';
 
+-- Takes away the conversations in which somebody speaks that conflicts with peers kept, and tells
+-- whether there was one.
 create or replace function ragdb_internal.forget_speaker(
   corpus_id integer, speaker text, session text)
 returns boolean
@@ -40,10 +40,8 @@ begin
       and (session is null or c.body::jsonb ->> 'session' = session);
   return found;
 end $$;
-comment on function ragdb_internal.forget_speaker is
-  'Takes away the conversations in which somebody speaks that conflicts with peers kept, and '
-  'tells whether there was one.';
 
+-- Returns the texts that some chunks have and had, with their headings.
 create or replace function ragdb_internal.texts_of_chunks(corpus_id integer, chunk_nos integer[])
 returns text[]
 language sql stable parallel safe
@@ -57,10 +55,9 @@ return array(
     from ragdb.past_rows p
     where p.corpus_id = texts_of_chunks.corpus_id and p.kind = 'chunk'
       and p.key = any (texts_of_chunks.chunk_nos::text[]));
-comment on function ragdb_internal.texts_of_chunks is
-  'Returns the texts that some chunks have and had, with their headings.';
 
--- A message without a time has that of its place.
+-- Returns an exported conversation without some of its turns, as another document; null where none
+-- is left. A message without a time has that of its place.
 create or replace function ragdb_internal.without_turns(
   corpus text, document jsonb, chunk_ids text[])
 returns jsonb
@@ -83,11 +80,9 @@ return (
         from ragdb_internal.parsed_turns(without_turns.corpus,
           pg_catalog.jsonb_build_array(r.document)) t order by t.place)))
     from rest r);
-comment on function ragdb_internal.without_turns is
-  'Returns an exported conversation without some of its turns, as another document; null where '
-  'none is left.';
 
--- The first source would take the turns from a document that the others still have.
+-- Puts a document in place of a stored one, at all of its sources. The first source would take the
+-- turns from a document that the others still have.
 create or replace function ragdb_internal.put_as_another(
   corpus ragdb.corpora, doc_no integer, document jsonb)
 returns void
@@ -106,9 +101,9 @@ begin
   end if;
   perform ragdb_internal.put_exported(corpus.name, jsonb_build_array(document));
 end $$;
-comment on function ragdb_internal.put_as_another is
-  'Puts a document in place of a stored one, at all of its sources.';
 
+-- Puts conversations again without some of their turns, takes away those of which nothing is left,
+-- and returns how many these are.
 create or replace function ragdb_internal.put_without(
   corpus ragdb.corpora, doc_nos integer[], chunk_ids text[], reason text)
 returns integer
@@ -138,10 +133,8 @@ begin
   return (ragdb_internal.remove_sources(ragdb_internal.lock_corpus(corpus.name, 'admin'), v_uris,
     'erase', 'turns of a speaker', reason)).documents_deleted;
 end $$;
-comment on function ragdb_internal.put_without is
-  'Puts conversations again without some of their turns, takes away those of which nothing is '
-  'left, and returns how many these are.';
 
+-- Takes turns out of their conversations, with what was derived from them, on record.
 create or replace function ragdb_internal.erase_turns(
   corpus ragdb.corpora, chunk_nos integer[], reason text,
   out turns_deleted integer, out documents_deleted integer)
@@ -174,9 +167,8 @@ begin
   perform ragdb_internal.record_deletion('deletion', corpus, v_documents, concat(
     ragdb_internal.counted(turns_deleted, 'turn'), ' of a speaker', ': ' || reason));
 end $$;
-comment on function ragdb_internal.erase_turns is
-  'Takes turns out of their conversations, with what was derived from them, on record.';
 
+-- Returns the documents in which some chunks were.
 create or replace function ragdb_internal.documents_of_past_chunks(
   corpus_id integer, chunk_nos integer[])
 returns integer[]
@@ -185,8 +177,6 @@ return array(
   select distinct (p.was ->> 'doc_no')::integer from ragdb.past_rows p
     where p.corpus_id = documents_of_past_chunks.corpus_id and p.kind = 'chunk'
       and p.key = any (documents_of_past_chunks.chunk_nos::text[]) and p.was is not null);
-comment on function ragdb_internal.documents_of_past_chunks is
-  'Returns the documents in which some chunks were.';
 
 create or replace function ragdb.erase_speaker(
   corpus text, speaker text, session text default null, reason text default null)

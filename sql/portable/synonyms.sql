@@ -1,5 +1,6 @@
 -- The synonyms of a corpus as they go out, by ragdb.list_synonyms, and come in.
 
+-- Returns what the digest of an export has of the synonyms of a corpus; null without any.
 create or replace function ragdb_internal.exported_synonyms(corpus_id integer) returns bytea
 language sql stable parallel safe
 return (
@@ -8,9 +9,8 @@ return (
       ragdb_internal.packed(s.word) || ragdb_internal.packed(s.means), ''
       order by s.word, s.means))
   from ragdb.synonyms s where s.corpus_id = exported_synonyms.corpus_id having count(*) > 0);
-comment on function ragdb_internal.exported_synonyms is
-  'Returns what the digest of an export has of the synonyms of a corpus; null without any.';
 
+-- Refuses what is not an array of words, each with an array of words. Raises RG455.
 create or replace function ragdb_internal.check_imported_synonyms(synonyms jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -28,8 +28,6 @@ begin
     perform ragdb_internal.refuse_import('synonyms is not an array of words with their synonyms');
   end if;
 end $$;
-comment on function ragdb_internal.check_imported_synonyms is
-  'Refuses what is not an array of words, each with an array of words. Raises RG455.';
 
 -- Definer, like all that writes tables.
 create or replace function ragdb.import_synonyms(corpus text, synonyms jsonb) returns integer

@@ -1,6 +1,7 @@
 -- Atoms verified, and what has become of their evidence. Nothing of it is stored: an atom is stale
 -- from the moment at which a text that it rests on is another.
 
+-- Returns the hashes of what some chunks say now, in their order; null for one that is gone.
 create or replace function ragdb_internal.evidence_now(corpus_id integer, chunk_ids text[])
 returns bytea[]
 language sql stable parallel safe
@@ -11,9 +12,9 @@ return array(
       select ragdb_internal.content_hash(c.text) as hash from ragdb.chunks c
       where c.corpus_id = evidence_now.corpus_id and c.chunk_id = o.chunk_id offset 0) h on true
     order by o.n);
-comment on function ragdb_internal.evidence_now is
-  'Returns the hashes of what some chunks say now, in their order; null for one that is gone.';
 
+-- Returns the state of an atom: tampered (its row is not as it was written), redacted, stale (a
+-- chunk that it rests on is gone or says something else) or current.
 create or replace function ragdb_internal.atom_state(
   atom ragdb.semantic_atoms, keys ragdb_internal.known_keys)
 returns text
@@ -27,10 +28,9 @@ return case
   when ragdb_internal.evidence_now((atom).corpus_id, (atom).source_chunk_ids)
     is distinct from (atom).content_hashes then 'stale'
   else 'current' end;
-comment on function ragdb_internal.atom_state is
-  'Returns the state of an atom: tampered (its row is not as it was written), redacted, stale (a '
-  'chunk that it rests on is gone or says something else) or current.';
 
+-- Returns the state of a proposal: tampered, redacted, stale (an atom that it rests on is gone or
+-- not current) or current.
 create or replace function ragdb_internal.proposal_state(
   proposal ragdb.semantic_proposals, keys ragdb_internal.known_keys)
 returns text
@@ -49,10 +49,8 @@ return case
       where a.atom_id is null or ragdb_internal.atom_state(a, keys) <> 'current')
     then 'stale'
   else 'current' end;
-comment on function ragdb_internal.proposal_state is
-  'Returns the state of a proposal: tampered, redacted, stale (an atom that it rests on is gone or '
-  'not current) or current.';
 
+-- Returns an atom of a corpus that the caller may read. Raises RG407.
 create or replace function ragdb_internal.open_atom(atom_id uuid) returns ragdb.semantic_atoms
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -73,8 +71,6 @@ begin
   end if;
   return v_atom;
 end $$;
-comment on function ragdb_internal.open_atom is
-  'Returns an atom of a corpus that the caller may read. Raises RG407.';
 
 create or replace function ragdb.verify_atom(atom_id uuid)
 returns table (field text, is_intact boolean, stored text, recomputed text, subject text)

@@ -1,13 +1,13 @@
 -- Whether chunks say what an atom claims. A claim is a sentence of its text. It counts as said
 -- where a chunk has its words in their order; a conclusion in other words is a proposal.
 
+-- Returns a sentence without the marks around it, which a chunk need not have at that place.
 create or replace function ragdb_internal.claim_of(sentence text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(claim_of.sentence,
   '^[ \t\r\n"\u201c]+|[ \t\r\n.!?\u3002\uff01\uff1f"\u201d]+$', '', 'g');
-comment on function ragdb_internal.claim_of is
-  'Returns a sentence without the marks around it, which a chunk need not have at that place.';
 
+-- Returns some chunks as evidence that citations can be checked against.
 create or replace function ragdb_internal.claim_evidence(corpus_id integer, chunk_ids text[])
 returns jsonb
 language sql stable parallel safe
@@ -19,11 +19,10 @@ return (
     from ragdb.chunks c
     where c.corpus_id = claim_evidence.corpus_id
       and c.chunk_id = any (claim_evidence.chunk_ids));
-comment on function ragdb_internal.claim_evidence is
-  'Returns some chunks as evidence that citations can be checked against.';
 
--- Each sentence is cited to the chunk that says it, or to the first where none does: then the check
--- says what is missing.
+-- Returns a text as an answer whose every sentence quotes a chunk of the evidence. Each sentence is
+-- cited to the chunk that says it, or to the first where none does: then the check says what is
+-- missing.
 create or replace function ragdb_internal.claimed(text text, evidence jsonb) returns jsonb
 language sql immutable parallel safe
 return (
@@ -41,9 +40,9 @@ return (
           c.chunk ->> 'text', ragdb_internal.claim_of(s.sentence)) f
         order by coalesce(f.method in ('exact', 'normalised'), false) desc,
           f.method is not null desc, c.n limit 1) k);
-comment on function ragdb_internal.claimed is
-  'Returns a text as an answer whose every sentence quotes a chunk of the evidence.';
 
+-- Returns what ragdb.check_citations says of each claim of a text, counted from 0, as quotes of
+-- some chunks of a trace.
 create or replace function ragdb_internal.claim_checks(
   trace ragdb.retrieval_traces, chunk_ids text[], text text)
 returns jsonb
@@ -62,11 +61,10 @@ begin
         require_citations => true, require_admissible => true, min_coverage => 1) c
       where not coalesce(c.is_advisory, false));
 end $$;
-comment on function ragdb_internal.claim_checks is
-  'Returns what ragdb.check_citations says of each claim of a text, counted from 0, as quotes of '
-  'some chunks of a trace.';
 
--- The words of the claim are the caller's and are not kept: an incident outlives what it is about.
+-- Returns the refusal for the first claim that no chunk says word for word (case, white space and
+-- typography aside); null when all are said. The words of the claim are the caller's and are not
+-- kept: an incident outlives what it is about.
 create or replace function ragdb_internal.unsupported_claim(checks jsonb)
 returns ragdb_internal.refusal
 language sql immutable parallel safe
@@ -79,6 +77,3 @@ return (
     from pg_catalog.jsonb_array_elements(unsupported_claim.checks) with ordinality c (item, n)
     where c.item ->> 'code' is not null or c.item ->> 'method' = 'approximate'
     order by c.n limit 1);
-comment on function ragdb_internal.unsupported_claim is
-  'Returns the refusal for the first claim that no chunk says word for word (case, white space and '
-  'typography aside); null when all are said.';

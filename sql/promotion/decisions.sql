@@ -1,5 +1,6 @@
 -- Decisions: a proposal is accepted or rejected once.
 
+-- Refuses what is not a decision about a proposal. Raises RG400.
 create or replace function ragdb_internal.check_decision(
   proposal_id uuid, decision text, reason text)
 returns void
@@ -20,11 +21,10 @@ begin
         hint = 'ragdb.list_proposals() lists proposals';
   end if;
 end $$;
-comment on function ragdb_internal.check_decision is
-  'Refuses what is not a decision about a proposal. Raises RG400.';
 
--- What is accepted must still be what was proposed: its atoms must be current, and the slice of its
--- atoms is recomputed from the rows.
+-- Says why a proposal may not be accepted any more: its slice has changed, or it or an atom of it
+-- is not current; null when it may. What is accepted must still be what was proposed: its atoms
+-- must be current, and the slice of its atoms is recomputed from the rows. Raises RG435.
 create or replace function ragdb_internal.acceptance_problem(
   corpus ragdb.corpora, proposal ragdb.semantic_proposals)
 returns text
@@ -51,10 +51,8 @@ begin
         or ragdb_internal.atom_state(a, v_keys) <> 'current')
       having v_state <> 'current');
 end $$;
-comment on function ragdb_internal.acceptance_problem is
-  'Says why a proposal may not be accepted any more: its slice has changed, or it or an atom of it '
-  'is not current; null when it may. Raises RG435.';
 
+-- Writes the decision about a proposal, hashed and signed; false where it was decided before.
 create or replace function ragdb_internal.insert_decision(
   proposal ragdb.semantic_proposals, decision text, reason text)
 returns boolean
@@ -83,8 +81,6 @@ begin
     v_row.decision_hash);
   return true;
 end $$;
-comment on function ragdb_internal.insert_decision is
-  'Writes the decision about a proposal, hashed and signed; false where it was decided before.';
 
 create or replace function ragdb.decide_proposal(
   corpus text, proposal_id uuid, decision text, reason text default null)
@@ -134,13 +130,12 @@ comment on function ragdb.decide_proposal is
   'atoms are not what they were, EVIDENCE_CHANGED with the detail and an incident. Raises RG400, '
   'RG401, RG404, RG435.';
 
+-- Tells whether the reason of a decision is that of its hash, or was taken away by an erasure.
 create or replace function ragdb_internal.is_own_reason(decision ragdb.proposal_decisions)
 returns boolean
 language sql stable parallel safe
 return ragdb_internal.is_own_text('decision', (decision).corpus_id, (decision).proposal_id,
   (decision).decision_hash, (decision).reason_hash, (decision).reason);
-comment on function ragdb_internal.is_own_reason is
-  'Tells whether the reason of a decision is that of its hash, or was taken away by an erasure.';
 
 create or replace function ragdb.list_proposals(
   corpus text, state text default null, count integer default 100)

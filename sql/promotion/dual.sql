@@ -1,7 +1,8 @@
 -- Search over both planes: the chunks, and what was promoted from them.
 
--- Statements are ranked by the formula and the statistics of the corpus's chunks, so that both
--- planes share one scale.
+-- Returns atoms and proposals that are not rejected with the BM25 of their text over the most the
+-- query could reach, by the statistics of the corpus. Statements are ranked by the formula and the
+-- statistics of the corpus's chunks, so that both planes share one scale.
 create or replace function ragdb_internal.rank_statements(corpus ragdb.corpora, query text)
 returns table (plane text, id uuid, text text, score float8, source_ids text[], slice_id text)
 language sql stable parallel safe
@@ -39,10 +40,8 @@ begin atomic
         from asked q join pg_catalog.unnest(s.lexemes) w on w.lexeme = q.lexeme) r
     where r.score > 0;
 end;
-comment on function ragdb_internal.rank_statements is
-  'Returns atoms and proposals that are not rejected with the BM25 of their text over the most the '
-  'query could reach, by the statistics of the corpus.';
 
+-- Returns the state of an atom or a proposal.
 create or replace function ragdb_internal.statement_state(
   corpus_id integer, plane text, id text, keys ragdb_internal.known_keys)
 returns text
@@ -56,8 +55,6 @@ return case plane
     from ragdb.semantic_proposals p
     where p.corpus_id = statement_state.corpus_id
       and p.proposal_id = statement_state.id::uuid) end;
-comment on function ragdb_internal.statement_state is
-  'Returns the state of an atom or a proposal.';
 
 create or replace function ragdb.search_dual(
   corpus text, query text, k integer default 10, mode text default null,

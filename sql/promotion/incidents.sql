@@ -1,11 +1,11 @@
 -- Promotion is the only way from what was retrieved to what is known. Every refusal is a row that
 -- says why, and an incident.
 
+-- Why a promotion is refused: the code and reason that the caller is given, and the kind and
+-- severity of the incident.
 create type ragdb_internal.refusal as (code text, reason text, kind text, severity text);
-comment on type ragdb_internal.refusal is
-  'Why a promotion is refused: the code and reason that the caller is given, and the kind and '
-  'severity of the incident.';
 
+-- Writes the incident of a refused promotion.
 create or replace function ragdb_internal.refuse_promotion(
   corpus_id integer, trace_id uuid, refusal ragdb_internal.refusal)
 returns void
@@ -29,8 +29,6 @@ begin
   insert into ragdb.admissibility_incidents values (v_row.*);
   perform ragdb_internal.note('incident', v_row.incident_id::text, v_row.incident_hash);
 end $$;
-comment on function ragdb_internal.refuse_promotion is
-  'Writes the incident of a refused promotion.';
 
 create or replace function ragdb.list_incidents(corpus text, count integer default 100)
 returns table (

@@ -1,5 +1,7 @@
 -- Atoms: statements that rest on hits of an admissible retrieval.
 
+-- Returns the sets of requirements for evidence: least numbers of turns, roles, phases and turns of
+-- salience 0.7 or more, whether an exchange is required, and the least mean salience.
 create or replace function ragdb_internal.sufficiencies()
 returns table (
   name text, turns integer, roles integer, phases integer, high integer, needs_exchange boolean,
@@ -10,11 +12,9 @@ begin atomic
     ('lenient', 1, 1, 1, 0, false, 0.0),
     ('strict', 5, 2, 2, 2, true, 0.5);
 end;
-comment on function ragdb_internal.sufficiencies is
-  'Returns the sets of requirements for evidence: least numbers of turns, roles, phases and turns '
-  'of salience 0.7 or more, whether an exchange is required, and the least mean salience.';
 
--- The first thing that is missing, in words that say how much of it.
+-- Says what the turns among some chunks lack for a set of requirements (default, lenient, strict);
+-- null when they suffice. The first thing that is missing, in words that say how much of it.
 create or replace function ragdb_internal.insufficiency(
   corpus_id integer, chunk_ids text[], sufficiency text)
 returns text
@@ -48,10 +48,9 @@ begin atomic
     end
     from ragdb_internal.sufficiencies() l, found f where l.name = insufficiency.sufficiency;
 end;
-comment on function ragdb_internal.insufficiency is
-  'Says what the turns among some chunks lack for a set of requirements (default, lenient, '
-  'strict); null when they suffice.';
 
+-- Refuses a text that is not 1 to 10000 characters, chunks that are not a list of 1 to 1000, and an
+-- unknown sufficiency. Raises RG400.
 create or replace function ragdb_internal.check_atom(
   text text, chunk_ids text[], sufficiency text)
 returns void
@@ -82,11 +81,10 @@ begin
         hint = 'default, lenient or strict';
   end if;
 end $$;
-comment on function ragdb_internal.check_atom is
-  'Refuses a text that is not 1 to 10000 characters, chunks that are not a list of 1 to 1000, and '
-  'an unknown sufficiency. Raises RG400.';
 
--- Both the rows of the trace and the evidence that its token covers must be as they were signed.
+-- Says why chunks of a retrieval do not become an atom: NOT_ADMISSIBLE, TRACE_TAMPERED,
+-- CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE; null when they may. Both the rows of
+-- the trace and the evidence that its token covers must be as they were signed.
 create or replace function ragdb_internal.promotion_refusal(
   trace ragdb.retrieval_traces, chunk_ids text[], sufficiency text)
 returns ragdb_internal.refusal
@@ -133,13 +131,11 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.promotion_refusal is
-  'Says why chunks of a retrieval do not become an atom: NOT_ADMISSIBLE, TRACE_TAMPERED, '
-  'CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE; null when they may.';
 
--- From here on no document of the corpus changes until the transaction ends: an atom cannot rest on
--- one that is being deleted. The row is written as a writer's is: of one that was only locked, a
--- deletion that does not see the atom yet would hear nothing.
+-- Keeps a corpus and its documents as they are until the transaction ends. From here on no document
+-- of the corpus changes until the transaction ends: an atom cannot rest on one that is being
+-- deleted. The row is written as a writer's is: of one that was only locked, a deletion that does
+-- not see the atom yet would hear nothing. Raises RG404.
 create or replace function ragdb_internal.hold_contents(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -149,9 +145,8 @@ begin
   update ragdb.corpora c set version = c.version where c.corpus_id = hold_contents.corpus_id;
   perform ragdb_internal.hold_corpus(corpus_id);
 end $$;
-comment on function ragdb_internal.hold_contents is
-  'Keeps a corpus and its documents as they are until the transaction ends. Raises RG404.';
 
+-- Writes an atom (text, chunks, checks) of a retrieval, hashed and signed, and returns its id.
 create or replace function ragdb_internal.insert_atom(
   corpus ragdb.corpora, trace ragdb.retrieval_traces, atom ragdb.semantic_atoms)
 returns uuid
@@ -177,8 +172,6 @@ begin
   perform ragdb_internal.note('atom', atom.corpus_id || '/' || atom.atom_id, atom.atom_hash);
   return atom.atom_id;
 end $$;
-comment on function ragdb_internal.insert_atom is
-  'Writes an atom (text, chunks, checks) of a retrieval, hashed and signed, and returns its id.';
 
 create or replace function ragdb.promote_to_atom(
   trace_id uuid, chunk_ids text[], text text, sufficiency text default 'default')

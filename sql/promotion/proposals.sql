@@ -1,5 +1,7 @@
 -- Proposals: conclusions that rest on atoms of one slice.
 
+-- Says why atoms cannot bear a proposal: one is missing, stale, redacted or tampered, or they come
+-- from several slices; null when they can.
 create or replace function ragdb_internal.proposal_refusal(
   corpus_id integer, atom_ids uuid[], slice_ids text[])
 returns ragdb_internal.refusal
@@ -30,10 +32,9 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.proposal_refusal is
-  'Says why atoms cannot bear a proposal: one is missing, stale, redacted or tampered, or they '
-  'come from several slices; null when they can.';
 
+-- Refuses a text that is not 1 to 10000 characters, and atoms that are not a list of 1 to 1000.
+-- Raises RG400.
 create or replace function ragdb_internal.check_proposal(text text, atom_ids uuid[]) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -51,10 +52,8 @@ begin
         hint = 'ragdb.promote_to_atom() makes atoms';
   end if;
 end $$;
-comment on function ragdb_internal.check_proposal is
-  'Refuses a text that is not 1 to 10000 characters, and atoms that are not a list of 1 to 1000. '
-  'Raises RG400.';
 
+-- Writes a proposal (text, atoms, slice), hashed and signed, and returns its id.
 create or replace function ragdb_internal.insert_proposal(
   corpus ragdb.corpora, proposal ragdb.semantic_proposals)
 returns uuid
@@ -77,8 +76,6 @@ begin
     proposal.proposal_hash);
   return proposal.proposal_id;
 end $$;
-comment on function ragdb_internal.insert_proposal is
-  'Writes a proposal (text, atoms, slice), hashed and signed, and returns its id.';
 
 create or replace function ragdb.propose(corpus text, atom_ids uuid[], text text)
 returns table (proposal_id uuid, code text, reason text)

@@ -6,10 +6,13 @@
 -- what the nearest of all scores by meaning. A whole search is made only where that is more than
 -- the best so far, and where an index finds what is near.
 
+-- The best score of a corpus for a question in a mode.
 create type ragdb_internal.best_score as (mode text, score float8);
-comment on type ragdb_internal.best_score is 'The best score of a corpus for a question in a mode.';
 
--- Each question is a constant of its own in the statement, which costs a third of a join.
+-- Returns the similarity of the nearest chunk of some corpora to each of some vectors, looking at
+-- every chunk; null for a vector that is null, and in place of all where an index finds what is
+-- near, or another embedder embeds. Each question is a constant of its own in the statement, which
+-- costs a third of a join.
 create or replace function ragdb_internal.best_similarities(
   corpora ragdb.corpora[], embedder ragdb.embedders, queries vector[])
 returns float8[]
@@ -43,11 +46,9 @@ begin
   end loop;
   return v_best;
 end $$;
-comment on function ragdb_internal.best_similarities is
-  'Returns the similarity of the nearest chunk of some corpora to each of some vectors, looking at '
-  'every chunk; null for a vector that is null, and in place of all where an index finds what is '
-  'near, or another embedder embeds.';
 
+-- Returns what a search of some corpora for k hits ranks: by words, and by meaning too where an
+-- embedding is given.
 create or replace function ragdb_internal.searched_scores(
   corpora ragdb.corpora[], question text, embedding real[], k integer default 1)
 returns setof ragdb_internal.ranked
@@ -60,10 +61,9 @@ begin atomic
       searched_scores.embedding, 'convex', null, 0, 0, row('plain', null, false, 0, 0, false, true)
         ::ragdb_internal.search_options, true)::ragdb_internal.search_request)) r;
 end;
-comment on function ragdb_internal.searched_scores is
-  'Returns what a search of some corpora for k hits ranks: by words, and by meaning too where an '
-  'embedding is given.';
 
+-- Returns the scores of the chunks of some corpora that a hybrid search would find by words: by
+-- these, and by meaning.
 create or replace function ragdb_internal.worded_scores(
   corpora ragdb.corpora[], embedder ragdb.embedders, question text, embedding vector)
 returns table (lexical_score float8, semantic_score float8)
@@ -86,10 +86,10 @@ begin atomic
           worded_scores.embedding, g.chunk_nos) c) d
       on (d.corpus_id, d.chunk_no) = (w.corpus_id, w.chunk_no);
 end;
-comment on function ragdb_internal.worded_scores is
-  'Returns the scores of the chunks of some corpora that a hybrid search would find by words: by '
-  'these, and by meaning.';
 
+-- Returns the best scores of some corpora for a question: by words, and where it has an embedding
+-- in the modes that need one; nearest is the similarity of the nearest chunk, null where nobody
+-- looked.
 create or replace function ragdb_internal.best_for(
   corpora ragdb.corpora[], embedder ragdb.embedders, question text, embedding real[],
   nearest float8)
@@ -128,13 +128,10 @@ begin
         ('hybrid', b.score)) m (mode, score)
     where m.mode = 'lexical' or embedding is not null;
 end $$;
-comment on function ragdb_internal.best_for is
-  'Returns the best scores of some corpora for a question: by words, and where it has an embedding '
-  'in the modes that need one; nearest is the similarity of the nearest chunk, null where nobody '
-  'looked.';
 
--- No workers: in a first load the planner takes a space for eight times as large, and to start them
--- takes as long as the look at 16,000 embeddings.
+-- Returns the best scores of a corpus for some questions: by words, and where the question has an
+-- embedding in the modes that need one. No workers: in a first load the planner takes a space for
+-- eight times as large, and to start them takes as long as the look at 16,000 embeddings.
 create or replace function ragdb_internal.best_scores(corpus ragdb.corpora, questions text[])
 returns setof ragdb_internal.best_score
 language plpgsql stable parallel restricted
@@ -161,6 +158,3 @@ begin
       cross join lateral ragdb_internal.best_for(
         v_members, v_embedder, a.question, a.embedding, near.scores[a.n]) s;
 end $$;
-comment on function ragdb_internal.best_scores is
-  'Returns the best scores of a corpus for some questions: by words, and where the question has an '
-  'embedding in the modes that need one.';

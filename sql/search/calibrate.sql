@@ -1,14 +1,16 @@
 -- What a search must score at least to be about what was asked, measured in the corpus itself: by
 -- its best scores for pieces of its own texts, and for questions about something else.
+
+-- Returns the median of some numbers; null of none.
 create or replace function ragdb_internal.median(numbers float8[]) returns float8
 language sql immutable parallel safe
 return (select pg_catalog.percentile_cont(0.5::float8) within group (order by n)
   from pg_catalog.unnest(numbers) n);
-comment on function ragdb_internal.median is
-  'Returns the median of some numbers; null of none.';
 
--- A quarter of the way: where questions about a collection part from those about another, tuned on
--- two collections and shown on others (docs/evidence.md).
+-- Returns the least best score of a question that a corpus answers: a quarter of the way from its
+-- median best score for questions about something else to that for its own words; 0.1 to 0.35, in
+-- modes with embeddings to 0.5. A quarter of the way: where questions about a collection part from
+-- those about another, tuned on two collections and shown on others (docs/evidence.md).
 create or replace function ragdb_internal.gate_floor(mode text, own float8, other float8)
 returns float8
 language sql immutable parallel safe
@@ -16,11 +18,9 @@ return pg_catalog.round((1e4::float8 * greatest(0.1::float8, least(
   case when ragdb_internal.uses_embeddings(mode) then 0.5::float8 else 0.35::float8 end,
   gate_floor.other
     + greatest(gate_floor.own - gate_floor.other, 0) / 4)))) / 1e4::float8;
-comment on function ragdb_internal.gate_floor is
-  'Returns the least best score of a question that a corpus answers: a quarter of the way from its '
-  'median best score for questions about something else to that for its own words; 0.1 to 0.35, '
-  'in modes with embeddings to 0.5.';
 
+-- Keeps the floor of a corpus in a mode by its best scores for own and other questions; null where
+-- ten of either are not to be had.
 create or replace function ragdb_internal.keep_floor(
   corpus ragdb.corpora, space ragdb.embedding_spaces, mode text, own float8[], other float8[])
 returns void
@@ -47,10 +47,8 @@ begin atomic
       other_questions = excluded.other_questions, chunks = excluded.chunks,
       pivot = excluded.pivot, calibrated_at = excluded.calibrated_at;
 end;
-comment on function ragdb_internal.keep_floor is
-  'Keeps the floor of a corpus in a mode by its best scores for own and other questions; null '
-  'where ten of either are not to be had.';
 
+-- Measures the floors of a corpus, one for each mode, and keeps them; those of another embedder go.
 create or replace function ragdb_internal.calibrate(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -82,11 +80,9 @@ begin
       or ragdb_internal.is_static(v_space.embedder_id)
       or exists (select from unnest(v_own) s where s.mode = m.mode);
 end $$;
-comment on function ragdb_internal.calibrate is
-  'Measures the floors of a corpus, one for each mode, and keeps them; those of another embedder '
-  'go.';
 
--- A floor holds for the mode, the embedder and the weight that it was measured with.
+-- Returns the floor that a corpus has for searches such as that of a trace; null without one. A
+-- floor holds for the mode, the embedder and the weight that it was measured with.
 create or replace function ragdb_internal.floor_of(trace ragdb.retrieval_traces) returns float8
 language sql stable parallel safe
 return (
@@ -97,9 +93,9 @@ return (
     and (g.mode = 'lexical' or e.name = (trace).embedding_model)
     and (g.mode <> 'hybrid' or (trace).ranking ->> 'fusion' = 'convex'
       and ((trace).ranking ->> 'lexical_weight')::float8 = g.lexical_weight));
-comment on function ragdb_internal.floor_of is
-  'Returns the floor that a corpus has for searches such as that of a trace; null without one.';
 
+-- Returns the floor that a corpus has for searches in a mode, with its own embedder and weight;
+-- null without one.
 create or replace function ragdb_internal.floor_in(corpus ragdb.corpora, mode text) returns float8
 language sql stable parallel safe
 return (
@@ -108,12 +104,11 @@ return (
     and (g.mode = 'lexical' or g.embedder_id = (
       ragdb_internal.space(ragdb_internal.embedded_as(corpus), 'current')).embedder_id)
     and (g.mode <> 'hybrid' or g.lexical_weight = ragdb_internal.lexical_weight(g.embedder_id)));
-comment on function ragdb_internal.floor_in is
-  'Returns the floor that a corpus has for searches in a mode, with its own embedder and weight; '
-  'null without one.';
 
--- From 2,000 chunks to 8,000 the floors moved by 0.01 to 0.04, and from there to 185,000 by 0.01 to
--- 0.06 (measured).
+-- Whether the floors of a corpus are to be measured: with 50 chunks first, again with twice or half
+-- as many (from 2,000 on, four times or a quarter), with another pivot, and where a static embedder
+-- has taken over. From 2,000 chunks to 8,000 the floors moved by 0.01 to 0.04, and from there to
+-- 185,000 by 0.01 to 0.06 (measured).
 create or replace function ragdb_internal.is_calibration_due(corpus ragdb.corpora) returns boolean
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -136,12 +131,9 @@ begin
       and not exists (select from ragdb.gate_calibrations g
         where g.corpus_id = corpus.corpus_id and g.embedder_id = v_space.embedder_id);
 end $$;
-comment on function ragdb_internal.is_calibration_due is
-  'Whether the floors of a corpus are to be measured: with 50 chunks first, again with twice or '
-  'half as many (from 2,000 on, four times or a quarter), with another pivot, and where a static '
-  'embedder has taken over.';
 
--- Definer: before version 18 a deferred trigger runs as whoever commits.
+-- Trigger of ragdb.corpora and ragdb.embedding_spaces: measures the floors of a corpus when that is
+-- due. Definer: before version 18 a deferred trigger runs as whoever commits.
 create or replace function ragdb_internal.calibrate_when_due() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -155,9 +147,6 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.calibrate_when_due is
-  'Trigger of ragdb.corpora and ragdb.embedding_spaces: measures the floors of a corpus when that '
-  'is due.';
 
 -- Deferred to the commit, when the chunks have their embeddings, and once for all of a transaction.
 -- Updates only: a trigger on insert would run at restore.

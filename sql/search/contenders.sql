@@ -1,13 +1,14 @@
 -- Ranked chunks that hits are picked among, and what two of them are compared by.
+
+-- A ranked chunk, the document that it is of, and the hash of its text. Of a corpus as it was also
+-- its impacts and its embedding, which the index of today may not have; of a part those too,
+-- because each part numbers its words as it likes, and of which corpus it is one (whole_id).
 create type ragdb_internal.contender as (
   ranked ragdb_internal.ranked, document text, content_hash bytea, impacts sparsevec,
   stored ragdb.chunk_embeddings, metric text, whole_id integer);
-comment on type ragdb_internal.contender is
-  'A ranked chunk, the document that it is of, and the hash of its text. Of a corpus as it was '
-  'also its impacts and its embedding, which the index of today may not have; of a part those too, '
-  'because each part numbers its words as it likes, and of which corpus it is one (whole_id).';
 
--- Past the k-th not all that rank are known.
+-- Returns the k best of ranked chunks of some corpora, best first. Past the k-th not all that rank
+-- are known.
 create or replace function ragdb_internal.contenders(
   corpora ragdb.corpora[], ranked ragdb_internal.ranked[], k integer)
 returns setof ragdb_internal.contender
@@ -27,9 +28,9 @@ begin atomic
   order by r.score desc, h.chunk_id, c.name
   limit contenders.k;
 end;
-comment on function ragdb_internal.contenders is
-  'Returns the k best of ranked chunks of some corpora, best first.';
 
+-- Returns the impacts of ranked chunks of several corpora by words that are numbered alike in all
+-- of them; none of a chunk without words.
 create or replace function ragdb_internal.common_impacts(ranked ragdb_internal.ranked[])
 returns table (corpus_id integer, chunk_no integer, impacts sparsevec)
 language sql stable parallel safe
@@ -48,10 +49,8 @@ begin atomic
         where d.corpus_id = r.corpus_id and d.term_id = x.entries[i]::integer offset 0) l) n
   group by n.corpus_id, n.chunk_no;
 end;
-comment on function ragdb_internal.common_impacts is
-  'Returns the impacts of ranked chunks of several corpora by words that are numbered alike in all '
-  'of them; none of a chunk without words.';
 
+-- Adds to chunks of parts what they are compared with those of other parts by.
 create or replace function ragdb_internal.comparable(
   corpora ragdb.corpora[], contenders ragdb_internal.contender[])
 returns ragdb_internal.contender[]
@@ -76,9 +75,9 @@ return (
   from pg_catalog.unnest(comparable.contenders) with ordinality c
     join spaces s on s.corpus_id = (c.ranked).corpus_id
     left join impacts i on i.corpus_id = s.corpus_id and i.chunk_no = (c.ranked).chunk_no);
-comment on function ragdb_internal.comparable is
-  'Adds to chunks of parts what they are compared with those of other parts by.';
 
+-- Returns the k best of ranked chunks of some corpora, best first, with what they are compared by
+-- where a search of parts compares them.
 create or replace function ragdb_internal.to_pick(
   corpora ragdb.corpora[], ranked ragdb_internal.ranked[], request ragdb_internal.search_request)
 returns ragdb_internal.contender[]
@@ -97,6 +96,3 @@ begin
   end if;
   return v_contenders;
 end $$;
-comment on function ragdb_internal.to_pick is
-  'Returns the k best of ranked chunks of some corpora, best first, with what they are compared by '
-  'where a search of parts compares them.';

@@ -1,4 +1,7 @@
 -- Why a chunk has its score, and which of its words a query matches.
+
+-- Returns the terms of a query for each of some chunks: what each weighs, and how often and with
+-- what impact (0 to k1 + 1) the chunk has it.
 create or replace function ragdb_internal.terms_in_chunks(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, chunk_nos integer[], syntax text,
   typos boolean)
@@ -35,9 +38,6 @@ begin atomic
       where u.lexeme = t.lexeme) p on true
   where x.corpus_id = (corpus).corpus_id and x.chunk_no = any (terms_in_chunks.chunk_nos);
 end;
-comment on function ragdb_internal.terms_in_chunks is
-  'Returns the terms of a query for each of some chunks: what each weighs, and how often and with '
-  'what impact (0 to k1 + 1) the chunk has it.';
 
 create or replace function ragdb.explain_search(
   corpus text, query text, chunk_id text, statistics text default null,
@@ -74,6 +74,8 @@ comment on function ragdb.explain_search is
   'lexeme of the query that it stands for, as a synonym or as what was probably meant, at a '
   'discount. Raises RG400, RG401, RG404, RG406.';
 
+-- Returns a query with the words that a corpus lacks, but those known elsewhere, replaced by those
+-- that were probably meant; null where there are none, or for too few of them.
 create or replace function ragdb_internal.meant_query(
   corpus ragdb.corpora, query text, syntax text, known text[])
 returns text
@@ -107,9 +109,6 @@ begin
   return case when v_mended > 0 and not ragdb_internal.is_strange(corpus, v_text, known, v_mended)
     then nullif(v_query, query) end;
 end $$;
-comment on function ragdb_internal.meant_query is
-  'Returns a query with the words that a corpus lacks, but those known elsewhere, replaced by '
-  'those that were probably meant; null where there are none, or for too few of them.';
 
 create or replace function ragdb.did_you_mean(
   corpora text[] default null, query text default null, syntax text default 'plain')
@@ -158,8 +157,10 @@ comment on function ragdb.did_you_mean(text, text, text) is
   'half of the query or more is lacking and that is so for less than half of it. Raises RG400, '
   'RG404.';
 
+-- Returns the texts of chunks with the words that have one of the asked lexemes between two marks.
 -- Words are looked up in runs of letters and digits as they stand in the text, so that its
--- punctuation survives; each once, because texts say most of their words more than once.
+-- punctuation survives; each once, because texts say most of their words more than once. Raises
+-- RG406.
 create or replace function ragdb_internal.marked_texts(
   corpora ragdb.corpora[], chunk_ids text[], asked text[], start_mark text, end_mark text)
 returns table (chunk_id text, text text)
@@ -182,9 +183,6 @@ begin atomic
   from runs r join words w on w.word = r.word
   group by r.chunk_id;
 end;
-comment on function ragdb_internal.marked_texts is
-  'Returns the texts of chunks with the words that have one of the asked lexemes between two '
-  'marks. Raises RG406.';
 
 create or replace function ragdb.highlight_chunks(
   corpus text, chunk_ids text[], query text, start_mark text default '**',

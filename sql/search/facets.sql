@@ -1,5 +1,8 @@
 -- How much matches a query, and how it spreads over the values of fields: exact counts over every
 -- chunk that a lexical search could return, however many there are.
+
+-- Returns the chunks of a corpus that have a word of a query, and what it demands, under a filter;
+-- all under the filter for a query that is null, and null for all. Raises RG400, RG410.
 create or replace function ragdb_internal.matching_chunks(
   corpus ragdb.corpora, query text, filter jsonb, syntax text)
 returns integer[]
@@ -34,13 +37,12 @@ begin
       and ragdb_internal.inner_product(v_weights, x.impacts) > 0
       and (v_among is null or x.chunk_no in (select unnest(v_among)))));
 end $$;
-comment on function ragdb_internal.matching_chunks is
-  'Returns the chunks of a corpus that have a word of a query, and what it demands, under a '
-  'filter; all under the filter for a query that is null, and null for all. Raises RG400, RG410.';
 
--- What chunks say, such as pages, is counted among chunks, and what documents say once a document,
--- so that no value has to be told from itself. Values are hashed: to sort some of type jsonb takes
--- longer than all the rest.
+-- Returns the statement that counts documents and chunks of corpus $1, all or those in the list $2,
+-- by the number and the values of fields, whose keys in the metadata are $3; each item of an array
+-- by itself. What chunks say, such as pages, is counted among chunks, and what documents say once a
+-- document, so that no value has to be told from itself. Values are hashed: to sort some of type
+-- jsonb takes longer than all the rest.
 create or replace function ragdb_internal.count_sql(fields text[], is_listed boolean)
 returns text
 language plpgsql immutable parallel safe
@@ -73,11 +75,9 @@ begin
     ' where d.corpus_id = $1 and m.chunks > 0 and f.value is not null) v group by 1, 2',
     v_of_chunks);
 end $$;
-comment on function ragdb_internal.count_sql is
-  'Returns the statement that counts documents and chunks of corpus $1, all or those in the list '
-  '$2, by the number and the values of fields, whose keys in the metadata are $3; each item of an '
-  'array by itself.';
 
+-- Counts the documents and chunks among some of a corpus (null: all) by the number and the values
+-- of fields, each item of an array by itself.
 create or replace function ragdb_internal.count_values(
   corpus_id integer, chunk_nos integer[], fields text[])
 returns table (n integer, value jsonb, documents bigint, chunks bigint)
@@ -92,10 +92,8 @@ begin
       select ragdb_internal.metadata_key(f.field) from unnest(fields) with ordinality f (field, n)
       order by f.n);
 end $$;
-comment on function ragdb_internal.count_values is
-  'Counts the documents and chunks among some of a corpus (null: all) by the number and the values '
-  'of fields, each item of an array by itself.';
 
+-- Refuses arguments of ragdb.facets that are null or out of range. Raises RG400.
 create or replace function ragdb_internal.check_facets(
   query text, fields text[], syntax text, most_values integer)
 returns void
@@ -119,8 +117,6 @@ begin
             hint = 'pass 1 to 10000';
   end if;
 end $$;
-comment on function ragdb_internal.check_facets is
-  'Refuses arguments of ragdb.facets that are null or out of range. Raises RG400.';
 
 -- Definer, like ragdb.search.
 create or replace function ragdb.facets(
@@ -188,7 +184,8 @@ comment on function ragdb.facets(text, text, text[], jsonb, integer, text) is
   'documents have. What matches has a word of the query, and in syntax web what it demands. A '
   'notice says which fields no document has. Raises RG400, RG401, RG404, RG410.';
 
--- The list is an argument of a statement: only there is it hashed.
+-- Counts the documents and chunks among some chunks of a corpus (null: all). The list is an
+-- argument of a statement: only there is it hashed.
 create or replace function ragdb_internal.count_listed(
   corpus_id integer, chunk_nos integer[], out documents bigint, out chunks bigint)
 language plpgsql stable parallel safe
@@ -205,8 +202,6 @@ begin
       where c.corpus_id = count_listed.corpus_id and c.chunk_no = any (count_listed.chunk_nos);
   end if;
 end $$;
-comment on function ragdb_internal.count_listed is
-  'Counts the documents and chunks among some chunks of a corpus (null: all).';
 
 -- Definer, like ragdb.search.
 create or replace function ragdb.count_matches(

@@ -5,8 +5,10 @@
 -- corpora would let who writes those move this floor, and tell of what they say. Whoever writes to
 -- a corpus moves its own floor, hence the least and the most that it can be.
 
--- Of every day, which few corpora answer. In another language than the corpus's nearly all words
--- are missing, and the floor would be low.
+-- Lists questions about something else for corpora of a text configuration: in its language where
+-- it is Dutch, French, German, Italian, Portuguese or Spanish, else in English. Of every day, which
+-- few corpora answer. In another language than the corpus's nearly all words are missing, and the
+-- floor would be low.
 create or replace function ragdb_internal.other_questions(text_config text) returns text[]
 language sql immutable parallel safe
 return case other_questions.text_config
@@ -125,11 +127,10 @@ return case other_questions.text_config
     'What should I wear to a job interview in a bank?',
     'How many eggs does a hen lay in a year?',
     'How do I sharpen a kitchen knife with a whetstone?'] end;
-comment on function ragdb_internal.other_questions is
-  'Lists questions about something else for corpora of a text configuration: in its language where '
-  'it is Dutch, French, German, Italian, Portuguese or Spanish, else in English.';
 
--- About ten words; where words have no spaces between them, as many characters.
+-- Returns pieces of up to 64 characters from chunks spread over a corpus or its parts, the same for
+-- the same corpus; 36 at most. About ten words; where words have no spaces between them, as many
+-- characters.
 create or replace function ragdb_internal.own_questions(corpus ragdb.corpora) returns text[]
 language sql stable parallel safe
 begin atomic
@@ -154,9 +155,6 @@ begin atomic
     where i.n * p.total / 36 >= p.before and i.n * p.total / 36 < p.before + p.numbers
   ) p;
 end;
-comment on function ragdb_internal.own_questions is
-  'Returns pieces of up to 64 characters from chunks spread over a corpus or its parts, the same '
-  'for the same corpus; 36 at most.';
 
 create or replace function ragdb.gate_questions(corpus text)
 returns table (question text, is_own boolean)

@@ -10,8 +10,10 @@ comment on type ragdb.hit is
   'the raw BM25 beside them; context is its text with what stands around it, null where that was '
   'not asked for.';
 
--- A section of a document without headings is all of it, hence the bound. In PL/pgSQL, because
--- what is inlined is made ready for every search, and most do not ask for context.
+-- Returns the text of a chunk with that of so many neighbours on each side (0: 20), of the same
+-- section only where that is asked for. A section of a document without headings is all of it,
+-- hence the bound. In PL/pgSQL, because what is inlined is made ready for every search, and most do
+-- not ask for context.
 create or replace function ragdb_internal.surroundings(
   corpus_id integer, doc_no integer, ordinal integer, heading text[], context integer,
   section boolean)
@@ -33,10 +35,8 @@ begin
           is distinct from surroundings.heading
     group by n.first, n.last);
 end $$;
-comment on function ragdb_internal.surroundings is
-  'Returns the text of a chunk with that of so many neighbours on each side (0: 20), of the same '
-  'section only where that is asked for.';
 
+-- Returns the score of the k-th best of ranked chunks.
 create or replace function ragdb_internal.score_of_last(
   ranked ragdb_internal.ranked[], k integer)
 returns float8
@@ -48,11 +48,11 @@ begin
     select r.score from unnest(score_of_last.ranked) r
     order by r.score desc limit 1 offset score_of_last.k - 1);
 end $$;
-comment on function ragdb_internal.score_of_last is
-  'Returns the score of the k-th best of ranked chunks.';
 
--- Rows are joined by key (lateral, offset 0): the planner, which cannot know how few rows rank, is
--- left no other way. What cannot be among the k best is dropped before its chunk is read.
+-- Returns the k best of ranked chunks of some corpora as hits, by score, then chunk id; in the
+-- order that they come in where a search asked for diverse ones. Rows are joined by key (lateral,
+-- offset 0): the planner, which cannot know how few rows rank, is left no other way. What cannot be
+-- among the k best is dropped before its chunk is read.
 create or replace function ragdb_internal.hits(
   corpora ragdb.corpora[], ranked ragdb_internal.ranked[], k integer, mode text,
   options ragdb_internal.search_options default null)
@@ -93,6 +93,3 @@ begin atomic
       where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
   order by t.rank;
 end;
-comment on function ragdb_internal.hits is
-  'Returns the k best of ranked chunks of some corpora as hits, by score, then chunk id; in the '
-  'order that they come in where a search asked for diverse ones.';

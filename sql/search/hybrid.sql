@@ -3,6 +3,8 @@
 -- Each leg runs once. A candidate of one leg gets its exact score of the other leg by key. Both
 -- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
 
+-- Returns the score of a hybrid search, in [0, 1], rounded to 1e-6: convex (weight times lexical
+-- plus the rest times semantic) or rrf over its maximum; a leg without a score or rank counts 0.
 create or replace function ragdb_internal.fused(
   fusion text, lexical_weight float8, lexical_score float8, semantic_score float8,
   lexical_rank integer, semantic_rank integer)
@@ -16,60 +18,51 @@ return pg_catalog.round(1000000::float8 * case fused.fusion
   else fused.lexical_weight * fused.lexical_score
     + (1 - fused.lexical_weight) * coalesce(fused.semantic_score, 0)
   end) / 1000000::float8;
-comment on function ragdb_internal.fused is
-  'Returns the score of a hybrid search, in [0, 1], rounded to 1e-6: convex (weight times lexical '
-  'plus the rest times semantic) or rrf over its maximum; a leg without a score or rank counts 0.';
 
+-- Returns to which depth a leg of a hybrid search for k hits ranks: so many times k, or 10, and at
+-- most 1000, or k.
 create or replace function ragdb_internal.leg_depth(k integer, each_hit float8) returns integer
 language sql immutable parallel safe
 return greatest(leg_depth.k,
   least(1000, pg_catalog.floor(leg_depth.each_hit * greatest(10, leg_depth.k))::integer));
-comment on function ragdb_internal.leg_depth is
-  'Returns to which depth a leg of a hybrid search for k hits ranks: so many times k, or 10, and '
-  'at most 1000, or k.';
 
--- What a hybrid search misses of the best ten is mostly deeper in the words than its leg goes
--- (bench/results.md).
+-- Returns to which depth the lexical leg of a hybrid search for k hits ranks. What a hybrid search
+-- misses of the best ten is mostly deeper in the words than its leg goes (bench/results.md).
 create or replace function ragdb_internal.worded_depth(k integer) returns integer
 language sql immutable parallel safe
 return ragdb_internal.leg_depth(worded_depth.k, 4.2);
-comment on function ragdb_internal.worded_depth is
-  'Returns to which depth the lexical leg of a hybrid search for k hits ranks.';
 
+-- Returns to which depth the semantic leg of a hybrid search for k hits ranks.
 create or replace function ragdb_internal.near_depth(k integer) returns integer
 language sql immutable parallel safe
 return ragdb_internal.leg_depth(near_depth.k, 2.5);
-comment on function ragdb_internal.near_depth is
-  'Returns to which depth the semantic leg of a hybrid search for k hits ranks.';
 
--- A walk finds nearly all, and a list all: where meaning alone decides, a walk has to take half as
--- long.
+-- Returns how many chunks the legs of a semantic or hybrid search for k hits look for together, as
+-- the choice between a list and a filter counts them. A walk finds nearly all, and a list all:
+-- where meaning alone decides, a walk has to take half as long.
 create or replace function ragdb_internal.looked_for(mode text, k integer) returns integer
 language sql immutable parallel safe
 return case looked_for.mode when 'semantic' then 4 * looked_for.k
   else ragdb_internal.walked_depth(ragdb_internal.near_depth(looked_for.k))
     + ragdb_internal.worded_depth(looked_for.k) end;
-comment on function ragdb_internal.looked_for is
-  'Returns how many chunks the legs of a semantic or hybrid search for k hits look for together, '
-  'as the choice between a list and a filter counts them.';
 
--- Where words weigh three times as much as meaning or more, a chunk among the best whose words are
--- not among the best is as near as few are, and a walk finds these at an eighth of its width. It
--- finds what it is asked for at two fifths more than that.
+-- Returns the ef_search of a hybrid search for k hits: where the convex fusion weighs words by 0.75
+-- or more an eighth of that of the space, and at least 1.4 times what it asks for; else null, which
+-- stands for that of the space. Where words weigh three times as much as meaning or more, a chunk
+-- among the best whose words are not among the best is as near as few are, and a walk finds these
+-- at an eighth of its width. It finds what it is asked for at two fifths more than that.
 create or replace function ragdb_internal.hybrid_width(
   space ragdb.embedding_spaces, fusion text, lexical_weight float8, k integer)
 returns integer
 language sql immutable parallel safe
 return case when hybrid_width.fusion = 'convex' and hybrid_width.lexical_weight >= 0.75
   then greatest((space).ef_search / 8, 7 * ragdb_internal.near_depth(hybrid_width.k) / 5) end;
-comment on function ragdb_internal.hybrid_width is
-  'Returns the ef_search of a hybrid search for k hits: where the convex fusion weighs words by '
-  '0.75 or more an eighth of that of the space, and at least 1.4 times what it asks for; else '
-  'null, which stands for that of the space.';
 
+-- A chunk near to a query: its similarity and its rank.
 create type ragdb_internal.near as (chunk_no integer, score float8, rank integer);
-comment on type ragdb_internal.near is 'A chunk near to a query: its similarity and its rank.';
 
+-- Joins the legs of a hybrid search: what is near, and what has the words, of which those to a
+-- depth are candidates; ascending are the scores of all of these.
 create or replace function ragdb_internal.fused_legs(
   near ragdb_internal.near[], near_nos integer[], worded ragdb_internal.ranked[],
   ascending float8[], space ragdb.embedding_spaces, metric text, embedding vector, depth integer,
@@ -99,11 +92,11 @@ begin atomic
     from worded b) w using (chunk_no)
   where c.rank is not null or w.rank is not null;
 end;
-comment on function ragdb_internal.fused_legs is
-  'Joins the legs of a hybrid search: what is near, and what has the words, of which those to a '
-  'depth are candidates; ascending are the scores of all of these.';
 
--- Planned once: what needs to see its arguments plans for itself, inside.
+-- Returns the candidates of both legs, by words under a restriction to depth min(1000, max(42, 4.2
+-- k)) or k, by meaning under one that holds what the query demands too to min(1000, max(25, 2.5 k))
+-- or k, what ties with the last of a leg too, with their fused score. Planned once: what needs to
+-- see its arguments plans for itself, inside. Raises RG410.
 create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
   embedding vector, k integer, among ragdb_internal.restriction,
@@ -147,7 +140,3 @@ begin
   v_started := ragdb_internal.note_stage('fuse', v_started);
   return v_fused;
 end $$;
-comment on function ragdb_internal.rank_hybrid is
-  'Returns the candidates of both legs, by words under a restriction to depth min(1000, max(42, '
-  '4.2 k)) or k, by meaning under one that holds what the query demands too to min(1000, max(25, '
-  '2.5 k)) or k, what ties with the last of a leg too, with their fused score. Raises RG410.';

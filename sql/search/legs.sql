@@ -3,16 +3,16 @@
 -- Each part ranks both legs to their depths. What is deeper than that in both legs of all parts
 -- together is not a candidate, and a rank is one among all parts.
 
+-- Whether several of some corpora are parts of one.
 create or replace function ragdb_internal.are_parts_of_one(corpora ragdb.corpora[])
 returns boolean
 language sql immutable parallel safe
 return pg_catalog.cardinality(are_parts_of_one.corpora) > 1 and exists (
   select from pg_catalog.unnest(are_parts_of_one.corpora) c
   where c.part_of is not null group by c.part_of having count(*) > 1);
-comment on function ragdb_internal.are_parts_of_one is
-  'Whether several of some corpora are parts of one.';
 
--- Similarities by two models do not compare.
+-- Refuses to compare meanings over parts of one corpus with different embedders. Similarities by
+-- two models do not compare. Raises RG417.
 create or replace function ragdb_internal.check_one_embedder(corpora ragdb.corpora[])
 returns void
 language plpgsql stable parallel safe
@@ -34,15 +34,14 @@ begin
                'ragdb.reembed_corpus() changes that of a part';
   end if;
 end $$;
-comment on function ragdb_internal.check_one_embedder is
-  'Refuses to compare meanings over parts of one corpus with different embedders. Raises RG417.';
 
+-- A chunk in a ranking of a part: the corpus that it is a part of, the share of the lexical leg
+-- there, and the id of the chunk, null where the caller knows it by its numbers.
 create type ragdb_internal.part_candidate as (
   whole_id integer, weight float8, chunk_id text, ranked ragdb_internal.ranked);
-comment on type ragdb_internal.part_candidate is
-  'A chunk in a ranking of a part: the corpus that it is a part of, the share of the lexical leg '
-  'there, and the id of the chunk, null where the caller knows it by its numbers.';
 
+-- Returns what is a candidate of a semantic or hybrid search for k hits among all parts of a
+-- corpus, with its ranks, and the score by rrf, among them.
 create or replace function ragdb_internal.legs_of_all(
   candidates ragdb_internal.part_candidate[], k integer, fusion text)
 returns setof ragdb_internal.ranked
@@ -75,10 +74,9 @@ begin atomic
     m.lexical_score, m.semantic_score, m.worded, m.neared, m.bm25, m.coverage, m.is_exact
   from merged m;
 end;
-comment on function ragdb_internal.legs_of_all is
-  'Returns what is a candidate of a semantic or hybrid search for k hits among all parts of a '
-  'corpus, with its ranks, and the score by rrf, among them.';
 
+-- Returns the candidates of a semantic or hybrid search of each of some corpora, those of parts of
+-- one corpus with their ranks, and the score by rrf, among all of these parts.
 create or replace function ragdb_internal.merged_legs(
   corpora ragdb.corpora[], ranked ragdb_internal.ranked[], request ragdb_internal.search_request)
 returns setof ragdb_internal.ranked
@@ -98,6 +96,3 @@ begin atomic
   select r.* from pg_catalog.unnest(merged_legs.ranked) r
     where r.corpus_id not in (select p.corpus_id from parts p);
 end;
-comment on function ragdb_internal.merged_legs is
-  'Returns the candidates of a semantic or hybrid search of each of some corpora, those of parts '
-  'of one corpus with their ranks, and the score by rrf, among all of these parts.';

@@ -8,13 +8,14 @@ comment on type ragdb.map_point is
   'A chunk of a map: where it stands among the others, -1 to 1; the question, where the rest is '
   'null. The axes mean nothing by themselves.';
 
+-- Returns what is left of a vector without its part along a unit vector (null: all of it).
 create or replace function ragdb_internal.without_axis(point vector, axis vector) returns vector
 language sql immutable parallel safe
 return case when axis is null then point else point + axis * pg_catalog.array_fill(
   ((point <#> axis))::real, array[vector_dims(axis)])::vector end;
-comment on function ragdb_internal.without_axis is
-  'Returns what is left of a vector without its part along a unit vector (null: all of it).';
 
+-- Returns an axis along which points lie farther apart than along a given one, at a right angle to
+-- another (null: any).
 create or replace function ragdb_internal.next_axis(points vector[], axis vector, other vector)
   returns vector
 language sql immutable parallel safe
@@ -25,11 +26,9 @@ return (
       - coalesce(sum(p) filter (where (p <#> next_axis.axis) > 0),
         next_axis.axis - next_axis.axis), next_axis.other)), next_axis.axis)
   from pg_catalog.unnest(points) p);
-comment on function ragdb_internal.next_axis is
-  'Returns an axis along which points lie farther apart than along a given one, at a right angle '
-  'to another (null: any).';
 
--- It settles within a few steps; eight are as good as fifty to the eye.
+-- Returns the axis along which points lie farthest apart, at a right angle to another (null: any);
+-- the points are around zero. It settles within a few steps; eight are as good as fifty to the eye.
 create or replace function ragdb_internal.map_axis(points vector[], other vector) returns vector
 language sql immutable parallel safe
 return (
@@ -43,11 +42,9 @@ return (
     select t.i + 1, ragdb_internal.next_axis(points, t.axis, map_axis.other)
     from steps t where t.i < 8)
   select t.axis from steps t order by t.i desc limit 1);
-comment on function ragdb_internal.map_axis is
-  'Returns the axis along which points lie farthest apart, at a right angle to another (null: '
-  'any); the points are around zero.';
 
--- By number, not by chance: the same corpus has the same map.
+-- Returns so many numbers at most, evenly spread over those of the chunks of a corpus. By number,
+-- not by chance: the same corpus has the same map.
 create or replace function ragdb_internal.sampled_chunks(corpus_id integer, count integer)
   returns setof integer
 language sql stable parallel safe
@@ -58,16 +55,15 @@ begin atomic
     from ragdb.chunks c where c.corpus_id = sampled_chunks.corpus_id) m
   where m.low is not null;
 end;
-comment on function ragdb_internal.sampled_chunks is
-  'Returns so many numbers at most, evenly spread over those of the chunks of a corpus.';
 
+-- Returns a place on an axis as a share of the farthest one, -1 to 1.
 create or replace function ragdb_internal.map_place(part float8, most float8) returns float8
 language sql immutable parallel safe
 return pg_catalog.round(
   greatest(-1, least(1, map_place.part / map_place.most))::numeric, 4)::float8;
-comment on function ragdb_internal.map_place is
-  'Returns a place on an axis as a share of the farthest one, -1 to 1.';
 
+-- Returns places, -1 to 1, of sampled chunks of a space, a few hundred of which set the axes; and
+-- of the vector that was asked for (null: none), without a number, at the edge if it is beyond.
 create or replace function ragdb_internal.map_points(corpus_id integer, space_id integer,
   count integer, asked vector)
 returns table (chunk_no integer, x float8, y float8)
@@ -105,9 +101,6 @@ begin atomic
     select greatest(pg_catalog.max(pg_catalog.abs(o.x)), pg_catalog.max(pg_catalog.abs(o.y)),
       1e-9) as most from placed o where o.chunk_no is not null) m;
 end;
-comment on function ragdb_internal.map_points is
-  'Returns places, -1 to 1, of sampled chunks of a space, a few hundred of which set the axes; and '
-  'of the vector that was asked for (null: none), without a number, at the edge if it is beyond.';
 
 create or replace function ragdb.map_corpus(
   corpus text, count integer default 2000, query text default null)

@@ -2,6 +2,8 @@
 -- and what is nearest to a given embedding.
 -- The terms that say most of a chunk: as often in it, and in as few others, as any. More than 25
 -- cost time and change little.
+
+-- Returns the 25 lexemes that weigh most in a chunk, with the idf of each.
 create or replace function ragdb_internal.heaviest_terms(own ragdb.chunks)
 returns table (lexeme text, weight float8)
 language plpgsql stable parallel safe
@@ -34,9 +36,9 @@ begin
       l.lexeme
     limit 25;
 end $$;
-comment on function ragdb_internal.heaviest_terms is
-  'Returns the 25 lexemes that weigh most in a chunk, with the idf of each.';
 
+-- Returns the 25 terms that weigh most in a chunk as a question to a corpus, that of the chunk or
+-- another part, each weighed by its idf.
 create or replace function ragdb_internal.likeness_question(
   corpus ragdb.corpora, own ragdb.chunks)
 returns ragdb_internal.question
@@ -57,10 +59,9 @@ begin
           from ragdb.lexemes d
           where d.corpus_id = corpus.corpus_id and d.lexeme = t.lexeme offset 0) l on true)) w);
 end $$;
-comment on function ragdb_internal.likeness_question is
-  'Returns the 25 terms that weigh most in a chunk as a question to a corpus, that of the chunk or '
-  'another part, each weighed by its idf.';
 
+-- Returns at least the k chunks of a corpus, among the given when not null, that have most of what
+-- a chunk says, in no order: by BM25 of its 25 heaviest terms.
 create or replace function ragdb_internal.rank_alike(
   corpus ragdb.corpora, own ragdb.chunks, k integer, among integer[])
 returns setof ragdb_internal.ranked
@@ -78,10 +79,9 @@ begin
     select r.* from unnest(ragdb_internal.rank_question(corpus, v_question,
       row(rank_alike.among, null, '{}', null, null, null)::ragdb_internal.scope, rank_alike.k)) r;
 end $$;
-comment on function ragdb_internal.rank_alike is
-  'Returns at least the k chunks of a corpus, among the given when not null, that have most of '
-  'what a chunk says, in no order: by BM25 of its 25 heaviest terms.';
 
+-- Returns the embedding of a chunk; null where it has none, unless the mode is semantic. Raises
+-- RG415.
 create or replace function ragdb_internal.embedding_of(own ragdb.chunks, mode text)
 returns vector
 language plpgsql stable parallel safe
@@ -101,10 +101,9 @@ begin
   end if;
   return v_embedding;
 end $$;
-comment on function ragdb_internal.embedding_of is
-  'Returns the embedding of a chunk; null where it has none, unless the mode is semantic. Raises '
-  'RG415.';
 
+-- Returns at least the k chunks of a corpus, or of its parts, that are nearest to an embedding.
+-- Raises RG410, RG415.
 create or replace function ragdb_internal.rank_nearest(
   corpora ragdb.corpora[], embedding vector, k integer, filter jsonb)
 returns ragdb_internal.ranked[]
@@ -124,9 +123,6 @@ begin
     then array(select m from ragdb_internal.merged_legs(corpora, v_ranked, v_request) m)
     else v_ranked end;
 end $$;
-comment on function ragdb_internal.rank_nearest is
-  'Returns at least the k chunks of a corpus, or of its parts, that are nearest to an embedding. '
-  'Raises RG410, RG415.';
 
 create or replace function ragdb.similar(
   corpus text, chunk_id text, k integer default 10, min_score float8 default 0,
@@ -173,6 +169,7 @@ comment on function ragdb.similar is
   '(lexical); when mode is left out semantic where the chunk has an embedding. Raises RG400, '
   'RG401, RG404, RG406, RG410, RG415, RG417.';
 
+-- Returns the name of the only corpus with embeddings that the caller may read. Raises RG400.
 create or replace function ragdb_internal.only_embedded_corpus() returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -192,8 +189,6 @@ begin
   end if;
   return v_names[1];
 end $$;
-comment on function ragdb_internal.only_embedded_corpus is
-  'Returns the name of the only corpus with embeddings that the caller may read. Raises RG400.';
 
 -- Named as in Supabase's guide, with its columns.
 create or replace function ragdb.match_documents(

@@ -1,12 +1,12 @@
 -- Why a search does not return a chunk: its steps in their order, each asked whether the chunk
 -- falls out there. ragdb.why_not asks the same of a retrieval that was recorded.
 
+-- Where a chunk falls out of a search, as ragdb.explain_missing returns it.
 create type ragdb_internal.missing as (
   step text, reason text, rank integer, score float8, lexical_score float8, semantic_score float8,
   last_score float8);
-comment on type ragdb_internal.missing is
-  'Where a chunk falls out of a search, as ragdb.explain_missing returns it.';
 
+-- Returns the conditions of a filter that a chunk does not satisfy; null where it satisfies each.
 create or replace function ragdb_internal.refusing_conditions(
   corpus_id integer, filter jsonb, chunk_id text)
 returns text
@@ -18,9 +18,8 @@ return (
     from pg_catalog.jsonb_each(refusing_conditions.filter) e
     where ragdb_internal.filtered_chunks(refusing_conditions.corpus_id,
       pg_catalog.jsonb_build_object(e.key, e.value), array[refusing_conditions.chunk_id]) = '{}');
-comment on function ragdb_internal.refusing_conditions is
-  'Returns the conditions of a filter that a chunk does not satisfy; null where it satisfies each.';
 
+-- Says which floors of a search a ranked chunk does not reach; null where it reaches all.
 create or replace function ragdb_internal.floors_missed(
   request ragdb_internal.search_request, ranked ragdb_internal.ranked)
 returns text
@@ -32,9 +31,9 @@ return (
       ('lexical score', (ranked).lexical_score, (request).min_lexical),
       ('semantic score', (ranked).semantic_score, (request).min_semantic)) f (name, score, floor)
     where coalesce(f.score, 0) < f.floor);
-comment on function ragdb_internal.floors_missed is
-  'Says which floors of a search a ranked chunk does not reach; null where it reaches all.';
 
+-- Says why a search that picks leaves a chunk out among the better ones (per_document or collapse);
+-- nulls where it does not.
 create or replace function ragdb_internal.left_by_pick(
   better ragdb_internal.contender[], own ragdb_internal.contender,
   options ragdb_internal.search_options, out step text, out reason text)
@@ -69,10 +68,8 @@ begin
     end if;
   end if;
 end $$;
-comment on function ragdb_internal.left_by_pick is
-  'Says why a search that picks leaves a chunk out among the better ones (per_document or '
-  'collapse); nulls where it does not.';
 
+-- Adds to where a chunk stands among the contenders why it is not among so many hits.
 create or replace function ragdb_internal.missed_place(
   request ragdb_internal.search_request, contenders ragdb_internal.contender[],
   missing ragdb_internal.missing, hits integer)
@@ -103,9 +100,9 @@ begin
   end if;
   return missing;
 end $$;
-comment on function ragdb_internal.missed_place is
-  'Adds to where a chunk stands among the contenders why it is not among so many hits.';
 
+-- Says why a chunk is not in the ranking of a search at all (ranking, filter or min_score), by how
+-- it scores alone; nulls where it is.
 create or replace function ragdb_internal.left_unranked(
   corpus_id integer, request ragdb_internal.search_request, chunk_id text,
   alone ragdb_internal.ranked, out step text, out reason text)
@@ -129,10 +126,8 @@ begin
     step := case when reason is not null then 'min_score' end;
   end if;
 end $$;
-comment on function ragdb_internal.left_unranked is
-  'Says why a chunk is not in the ranking of a search at all (ranking, filter or min_score), by '
-  'how it scores alone; nulls where it is.';
 
+-- Returns the hits of a search of one corpus, or of its parts, in their order.
 create or replace function ragdb_internal.first_hits(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
@@ -141,9 +136,8 @@ return case when ragdb_internal.picks((request).options)
   then ragdb_internal.rank_picked(corpora, statistics, request)
   else array(select c.ranked from ragdb_internal.contenders(corpora,
     ragdb_internal.rank_corpora(corpora, statistics, request), (request).k) c) end;
-comment on function ragdb_internal.first_hits is
-  'Returns the hits of a search of one corpus, or of its parts, in their order.';
 
+-- Returns at which place of a list a chunk is, from 1; null where it is not there.
 create or replace function ragdb_internal.place_of(
   chunk ragdb.chunks, ranked ragdb_internal.ranked[])
 returns integer
@@ -151,9 +145,8 @@ language sql immutable parallel safe
 return (
   select r.ordinality::integer from pg_catalog.unnest(ranked) with ordinality r
   where r.corpus_id = (chunk).corpus_id and r.chunk_no = (chunk).chunk_no);
-comment on function ragdb_internal.place_of is
-  'Returns at which place of a list a chunk is, from 1; null where it is not there.';
 
+-- Returns where a chunk falls out of a search of one corpus, or of its parts.
 create or replace function ragdb_internal.find_missing(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request,
   chunk ragdb.chunks)
@@ -196,8 +189,6 @@ begin
   end if;
   return v_found;
 end $$;
-comment on function ragdb_internal.find_missing is
-  'Returns where a chunk falls out of a search of one corpus, or of its parts.';
 
 create or replace function ragdb.explain_missing(
   corpus text, query text, chunk_id text, k integer default 10, mode text default null,

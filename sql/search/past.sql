@@ -1,5 +1,7 @@
 -- Search of a corpus as it was at one of its versions: mode, ranking and hits.
 
+-- Returns a request with its mode chosen, and the embedding of its query by the space that was
+-- searched then. Raises RG400, RG415, RG418.
 create or replace function ragdb_internal.with_mode_then(
   past ragdb_internal.past_corpus, request ragdb_internal.search_request)
 returns ragdb_internal.search_request
@@ -46,10 +48,9 @@ begin
   request.mode := coalesce(request.mode, 'hybrid');
   return request;
 end $$;
-comment on function ragdb_internal.with_mode_then is
-  'Returns a request with its mode chosen, and the embedding of its query by the space that was '
-  'searched then. Raises RG400, RG415, RG418.';
 
+-- Returns the k best of ranked chunks of a corpus as it was as hits, by score, then chunk id; in
+-- the order that they come in where that is asked for.
 create or replace function ragdb_internal.hits_then(
   corpus ragdb.corpora, ranked ragdb_internal.ranked[], k integer, mode text,
   is_ordered boolean)
@@ -77,10 +78,10 @@ begin atomic
   where t.rank <= hits_then.k
   order by t.rank;
 end;
-comment on function ragdb_internal.hits_then is
-  'Returns the k best of ranked chunks of a corpus as it was as hits, by score, then chunk id; in '
-  'the order that they come in where that is asked for.';
 
+-- Returns the hits of a checked search of one corpus as it was at a version, weighed by its own
+-- statistics then or those of another today, and the request with its mode chosen. Raises RG400,
+-- RG410, RG415, RG418, RG437.
 create or replace function ragdb_internal.search_then(
   corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
   inout request ragdb_internal.search_request, out hits ragdb.hit[])
@@ -112,7 +113,3 @@ begin
       request.k, request.mode, (request.options).diversity > 0) h
     order by h.rank);
 end $$;
-comment on function ragdb_internal.search_then is
-  'Returns the hits of a checked search of one corpus as it was at a version, weighed by its own '
-  'statistics then or those of another today, and the request with its mode chosen. Raises RG400, '
-  'RG410, RG415, RG418, RG437.';

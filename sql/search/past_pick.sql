@@ -1,6 +1,7 @@
 -- The ranking of a corpus as it was in any mode, and what is picked among it: the rules of
 -- search/pick.sql, over the words and the embeddings of then.
 
+-- Ranks a corpus as it was by the reference ranking, among the given chunks (null: all).
 create or replace function ragdb_internal.reference_then(
   corpus ragdb.corpora, query text, among integer[])
 returns setof ragdb_internal.ranked
@@ -17,9 +18,9 @@ begin atomic
       or c.chunk_no in (select pg_catalog.unnest(reference_then.among))) j
   where j.score > 0;
 end;
-comment on function ragdb_internal.reference_then is
-  'Ranks a corpus as it was by the reference ranking, among the given chunks (null: all).';
 
+-- Returns at least the k best chunks of a corpus as it was that reach the floors of a search, in no
+-- order. Raises RG410.
 create or replace function ragdb_internal.rank_then(
   past ragdb_internal.past, statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
@@ -51,11 +52,9 @@ begin
   return array(
     select r from unnest(v_ranked) r where ragdb_internal.reaches_floors(r, request));
 end $$;
-comment on function ragdb_internal.rank_then is
-  'Returns at least the k best chunks of a corpus as it was that reach the floors of a search, in '
-  'no order. Raises RG410.';
 
--- Lexemes that the dictionary of today lacks get the numbers at the end.
+-- Returns the impacts of some chunks of a corpus as it was; none of a chunk without words. Lexemes
+-- that the dictionary of today lacks get the numbers at the end.
 create or replace function ragdb_internal.impacts_then(
   past ragdb_internal.past, chunk_nos integer[])
 returns table (chunk_no integer, impacts sparsevec)
@@ -83,9 +82,8 @@ begin atomic
     where o.chunk_no = any (impacts_then.chunk_nos)) p
   group by p.chunk_no;
 end;
-comment on function ragdb_internal.impacts_then is
-  'Returns the impacts of some chunks of a corpus as it was; none of a chunk without words.';
 
+-- Returns the k best of ranked chunks of a corpus as it was, best first.
 create or replace function ragdb_internal.contenders_then(
   past ragdb_internal.past, ranked ragdb_internal.ranked[], k integer)
 returns setof ragdb_internal.contender
@@ -108,10 +106,10 @@ begin atomic
       on e.chunk_no = b.chunk_no
   order by b.score desc, b.chunk_id;
 end;
-comment on function ragdb_internal.contenders_then is
-  'Returns the k best of ranked chunks of a corpus as it was, best first.';
 
--- A pool of four for each hit is enough to choose from; what ranks below it is not about the query.
+-- Returns the k chunks that a search picks among what ranks, in some corpora or in one as it was,
+-- in the order that they are shown in; fewer only where there are fewer. A pool of four for each
+-- hit is enough to choose from; what ranks below it is not about the query.
 create or replace function ragdb_internal.rank_picked(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request,
   past ragdb_internal.past default null)
@@ -149,6 +147,3 @@ begin
   end if;
   return ragdb_internal.ranked_of(v_picked);
 end $$;
-comment on function ragdb_internal.rank_picked is
-  'Returns the k chunks that a search picks among what ranks, in some corpora or in one as it was, '
-  'in the order that they are shown in; fewer only where there are fewer.';

@@ -1,6 +1,8 @@
 -- The ranking of a corpus as it was, by the formulas of today and by looking at every chunk. Its
 -- hits, their order and their scores are those of a corpus that was put to that version.
 
+-- Returns the chunks of a corpus as it was that a filter and a list of chunk ids leave; null when
+-- there is neither. Raises RG410.
 create or replace function ragdb_internal.filtered_then(
   corpus ragdb.corpora, filter jsonb, chunk_ids text[])
 returns integer[]
@@ -24,10 +26,9 @@ begin
   into v_chunk_nos using v_conditions, corpus, chunk_ids;
   return v_chunk_nos;
 end $$;
-comment on function ragdb_internal.filtered_then is
-  'Returns the chunks of a corpus as it was that a filter and a list of chunk ids leave; null when '
-  'there is neither. Raises RG410.';
 
+-- Returns a row for each term that a chunk of a corpus as it was had: the length of the chunk, the
+-- number and weight of the term, and how often the chunk had it.
 create or replace function ragdb_internal.postings_then(
   past ragdb_internal.past, terms ragdb_internal.past_term[])
 returns table (chunk_no integer, length integer, nth bigint, weight float8, frequency float8)
@@ -67,10 +68,9 @@ begin
       join unnest(terms) with ordinality t (lexeme, df, weight, n)
         on t.lexeme collate "C" = w.lexeme;
 end $$;
-comment on function ragdb_internal.postings_then is
-  'Returns a row for each term that a chunk of a corpus as it was had: the length of the chunk, '
-  'the number and weight of the term, and how often the chunk had it.';
 
+-- Ranks a corpus as it was by words: all chunks with one of them, among the given (null: all) and
+-- under the clauses of the query, and those of also.
 create or replace function ragdb_internal.lexical_then(
   past ragdb_internal.past, statistics ragdb.corpora, query text, among integer[],
   also integer[], typos boolean)
@@ -105,10 +105,9 @@ begin
     select v_corpus.corpus_id, a, 0, 0, null, null, null, 0, 0, true
     from unnest(also) a where a not in (select s.chunk_no from scored s);
 end $$;
-comment on function ragdb_internal.lexical_then is
-  'Ranks a corpus as it was by words: all chunks with one of them, among the given (null: all) and '
-  'under the clauses of the query, and those of also.';
 
+-- Ranks a corpus as it was by meaning: the k chunks nearest to an embedding, and what ties with the
+-- last, among the given (null: all).
 create or replace function ragdb_internal.semantic_then(
   past ragdb_internal.past, query_embedding real[], k integer, among integer[])
 returns setof ragdb_internal.ranked
@@ -130,10 +129,8 @@ begin atomic
       join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = v.chunk_no) r
   where r.rank <= semantic_then.k;
 end;
-comment on function ragdb_internal.semantic_then is
-  'Ranks a corpus as it was by meaning: the k chunks nearest to an embedding, and what ties with '
-  'the last, among the given (null: all).';
 
+-- Ranks a corpus as it was by words, with the rank of the k best.
 create or replace function ragdb_internal.worded_then(
   past ragdb_internal.past, statistics ragdb.corpora, query text, k integer, among integer[],
   also integer[], typos boolean)
@@ -150,9 +147,8 @@ begin atomic
           l (corpus_id, chunk_no, score, lexical_score, semantic_score, lexical_rank,
             semantic_rank, bm25, coverage, is_exact)) t;
 end;
-comment on function ragdb_internal.worded_then is
-  'Ranks a corpus as it was by words, with the rank of the k best.';
 
+-- Ranks a corpus as it was by words and meaning, as ragdb_internal.rank_hybrid does for today.
 create or replace function ragdb_internal.hybrid_then(
   past ragdb_internal.past, statistics ragdb.corpora, request ragdb_internal.search_request,
   among integer[], demanded integer[])
@@ -190,5 +186,3 @@ begin
       c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage, true
     from scored c;
 end $$;
-comment on function ragdb_internal.hybrid_then is
-  'Ranks a corpus as it was by words and meaning, as ragdb_internal.rank_hybrid does for today.';

@@ -4,14 +4,13 @@
 -- What a chunk says is compared by its impacts, which the lexical index keeps: the cosine of two of
 -- them is 1 for the same words as often, and does not need a model.
 
--- Rounding may make a cosine more than 1, and a chunk without words has NaN.
+-- Tells whether two chunks have nearly the same words as often, by their impacts: a cosine of 0.95
+-- or more. Rounding may make a cosine more than 1, and a chunk without words has NaN.
 create or replace function ragdb_internal.has_same_words(a sparsevec, b sparsevec) returns boolean
 language sql immutable parallel safe
 return ragdb_internal.cosine(has_same_words.a, has_same_words.b) between 0.95 and 1.1;
-comment on function ragdb_internal.has_same_words is
-  'Tells whether two chunks have nearly the same words as often, by their impacts: a cosine of '
-  '0.95 or more.';
 
+-- Tells whether a chunk has nearly the same words as often as one of others of its corpus.
 create or replace function ragdb_internal.is_near(
   corpus_id integer, chunk_no integer, chunk_nos integer[])
 returns boolean
@@ -30,9 +29,9 @@ begin
     where x.corpus_id = is_near.corpus_id and x.chunk_no = any (is_near.chunk_nos)
       and ragdb_internal.has_same_words(x.impacts, v_impacts));
 end $$;
-comment on function ragdb_internal.is_near is
-  'Tells whether a chunk has nearly the same words as often as one of others of its corpus.';
 
+-- Returns the first of some chunks that are neither too many of a document nor repeat one before
+-- them, by the same text or, in a corpus or its parts, nearly the same words; at most so many.
 create or replace function ragdb_internal.picked(
   contenders ragdb_internal.contender[], options ragdb_internal.search_options, most integer)
 returns ragdb_internal.contender[]
@@ -71,10 +70,9 @@ begin
   end loop;
   return v_picked;
 end $$;
-comment on function ragdb_internal.picked is
-  'Returns the first of some chunks that are neither too many of a document nor repeat one before '
-  'them, by the same text or, in a corpus or its parts, nearly the same words; at most so many.';
 
+-- Returns how like (0 to 1) some chunks of a corpus are to one of it: by their embeddings where it
+-- has one, else by their words.
 create or replace function ragdb_internal.likeness(
   corpus ragdb.corpora, own_no integer, chunk_nos integer[])
 returns table (chunk_no integer, likeness float8)
@@ -102,10 +100,9 @@ begin
         and b.chunk_no = any (likeness.chunk_nos);
   end if;
 end $$;
-comment on function ragdb_internal.likeness is
-  'Returns how like (0 to 1) some chunks of a corpus are to one of it: by their embeddings where '
-  'it has one, else by their words.';
 
+-- Returns how like (0 to 1) some chunks of a corpus as it was, or of the parts of one, are to one
+-- of them, as ragdb_internal.likeness does for one corpus of today.
 create or replace function ragdb_internal.likeness_among(
   own ragdb_internal.contender, pool ragdb_internal.contender[])
 returns table (corpus_id integer, chunk_no integer, likeness float8)
@@ -119,11 +116,10 @@ begin atomic
   where (p).whole_id is not distinct from (own).whole_id
     and (((own).stored).chunk_no is null or ((p).stored).chunk_no is not null);
 end;
-comment on function ragdb_internal.likeness_among is
-  'Returns how like (0 to 1) some chunks of a corpus as it was, or of the parts of one, are to one '
-  'of them, as ragdb_internal.likeness does for one corpus of today.';
 
--- Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
+-- Picks k chunks of a pool one after the other, each with the best of (1 - diversity) times its
+-- score less diversity times its likeness (0 to 1) to the nearest that was picked. Maximal marginal
+-- relevance (Carbonell and Goldstein, SIGIR 1998).
 create or replace function ragdb_internal.diverse(
   corpora ragdb.corpora[], pool ragdb_internal.contender[], diversity float8, k integer)
 returns ragdb_internal.contender[]
@@ -160,22 +156,17 @@ begin
   end loop;
   return v_picked;
 end $$;
-comment on function ragdb_internal.diverse is
-  'Picks k chunks of a pool one after the other, each with the best of (1 - diversity) times its '
-  'score less diversity times its likeness (0 to 1) to the nearest that was picked.';
 
+-- Returns picked chunks as a ranking, in their order.
 create or replace function ragdb_internal.ranked_of(picked ragdb_internal.contender[])
 returns ragdb_internal.ranked[]
 language sql immutable parallel safe
 return array(
   select p.ranked from unnest(ranked_of.picked) with ordinality p order by p.ordinality);
-comment on function ragdb_internal.ranked_of is
-  'Returns picked chunks as a ranking, in their order.';
 
+-- Returns how deep to rank next where ranking k deep left too few to pick: as deep as it must be if
+-- it goes on like this, and half of that more.
 create or replace function ragdb_internal.deeper(k integer, wanted integer, picked integer)
 returns integer
 language sql immutable parallel safe
 return least(8, greatest(2, ceil(1.5 * deeper.wanted / deeper.picked)))::integer * deeper.k;
-comment on function ragdb_internal.deeper is
-  'Returns how deep to rank next where ranking k deep left too few to pick: as deep as it must be '
-  'if it goes on like this, and half of that more.';

@@ -1,7 +1,8 @@
 -- The mode of a search, and the ranking of one corpus in any mode, and of several.
 
--- Where the mode is not said, an embedding of the query is worth nothing to a corpus that is not
--- embedded to its end, so that is looked up first.
+-- Returns a request with its mode chosen, and the embedding of its query where the database makes
+-- it. Where the mode is not said, an embedding of the query is worth nothing to a corpus that is
+-- not embedded to its end, so that is looked up first. Raises RG400, RG415, RG417.
 create or replace function ragdb_internal.with_mode(
   corpora ragdb.corpora[], request ragdb_internal.search_request)
 returns ragdb_internal.search_request
@@ -48,10 +49,9 @@ begin
   end if;
   return request;
 end $$;
-comment on function ragdb_internal.with_mode is
-  'Returns a request with its mode chosen, and the embedding of its query where the database makes '
-  'it. Raises RG400, RG415, RG417.';
 
+-- Ranks a corpus by meaning (semantic) or by words and meaning (hybrid). Raises RG410, RG415,
+-- RG418.
 create or replace function ragdb_internal.rank_near(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
@@ -98,10 +98,9 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank_near is
-  'Ranks a corpus by meaning (semantic) or by words and meaning (hybrid). Raises RG410, RG415, '
-  'RG418.';
 
+-- Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415,
+-- RG418.
 create or replace function ragdb_internal.rank(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
@@ -134,10 +133,8 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank is
-  'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, '
-  'RG418.';
 
+-- Whether a chunk in a ranking reaches the floors of a search.
 create or replace function ragdb_internal.reaches_floors(
   ranked ragdb_internal.ranked, request ragdb_internal.search_request)
 returns boolean
@@ -145,9 +142,10 @@ language sql immutable parallel safe
 return (ranked).score >= (request).min_score
   and coalesce((ranked).lexical_score, 0) >= (request).min_lexical
   and coalesce((ranked).semantic_score, 0) >= (request).min_semantic;
-comment on function ragdb_internal.reaches_floors is
-  'Whether a chunk in a ranking reaches the floors of a search.';
 
+-- Returns at least the k best chunks of each of some corpora that reach the floors of a search,
+-- weighed by the statistics of a corpus (null: each by its own, and a part by those of its whole),
+-- in no order.
 create or replace function ragdb_internal.rank_corpora(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
@@ -179,7 +177,3 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank_corpora is
-  'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
-  'weighed by the statistics of a corpus (null: each by its own, and a part by those of its '
-  'whole), in no order.';

@@ -1,21 +1,21 @@
 -- What a search may ask for, and the checks of its arguments. They are made here, so that every
 -- door refuses the same with the same words.
+
+-- What a search asks of each of its corpora, in the order of the arguments of ragdb.search; is_fit
+-- says that the database made or kept the embedding, which then needs no check.
 create type ragdb_internal.search_request as (
   query text, k integer, mode text, min_score float8, filter jsonb, chunk_ids text[],
   query_embedding real[], fusion text, lexical_weight float8, min_lexical float8,
   min_semantic float8, options ragdb_internal.search_options, is_fit boolean);
-comment on type ragdb_internal.search_request is
-  'What a search asks of each of its corpora, in the order of the arguments of ragdb.search; '
-  'is_fit says that the database made or kept the embedding, which then needs no check.';
 
+-- Returns the query of a search as the lexical index reads it.
 create or replace function ragdb_internal.asked_words(request ragdb_internal.search_request)
 returns text
 language sql immutable parallel safe
 return ragdb_internal.read_query((request).query, ((request).options).syntax);
-comment on function ragdb_internal.asked_words is
-  'Returns the query of a search as the lexical index reads it.';
 
--- What is fine costs an expression: the checks are parts of the statements that make them.
+-- Says which number of hits ragdb_internal.check_k() refuses. What is fine costs an expression: the
+-- checks are parts of the statements that make them. Raises RG400.
 create or replace function ragdb_internal.refuse_k(k integer) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -25,15 +25,13 @@ begin
     using errcode = 'RG400', detail = 'k is the number of hits to return',
           hint = 'pass k from 1 to 1000';
 end $$;
-comment on function ragdb_internal.refuse_k is
-  'Says which number of hits ragdb_internal.check_k() refuses. Raises RG400.';
 
+-- Refuses a number of hits that is not from 1 to 1000. Raises RG400.
 create or replace function ragdb_internal.check_k(k integer) returns void
 language sql immutable parallel safe
 return case when (k between 1 and 1000) is not true then ragdb_internal.refuse_k(k) end;
-comment on function ragdb_internal.check_k is
-  'Refuses a number of hits that is not from 1 to 1000. Raises RG400.';
 
+-- Says which least score ragdb_internal.check_min_score() refuses. Raises RG400.
 create or replace function ragdb_internal.refuse_min_score(min_score float8) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -42,16 +40,15 @@ begin
   raise exception 'min_score is %', coalesce(min_score::text, 'null')
     using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
 end $$;
-comment on function ragdb_internal.refuse_min_score is
-  'Says which least score ragdb_internal.check_min_score() refuses. Raises RG400.';
 
+-- Refuses a least score outside 0 to 1. Raises RG400.
 create or replace function ragdb_internal.check_min_score(min_score float8) returns void
 language sql immutable parallel safe
 return case when (min_score between 0 and 1) is not true
   then ragdb_internal.refuse_min_score(min_score) end;
-comment on function ragdb_internal.check_min_score is
-  'Refuses a least score outside 0 to 1. Raises RG400.';
 
+-- Refuses a search whose arguments are null, out of range or unknown words; the mode and the filter
+-- are checked where they are used. Raises RG400.
 create or replace function ragdb_internal.check_request(request ragdb_internal.search_request)
 returns void
 language plpgsql immutable parallel safe
@@ -82,10 +79,9 @@ begin
     perform ragdb_internal.refuse_chunk_ids();
   end if;
 end $$;
-comment on function ragdb_internal.check_request is
-  'Refuses a search whose arguments are null, out of range or unknown words; the mode and the '
-  'filter are checked where they are used. Raises RG400.';
 
+-- Returns the names of all corpora with documents that the caller may read, but for those that have
+-- moved; the manual only where there is nothing else.
 create or replace function ragdb_internal.readable_corpora() returns text[]
 language sql stable parallel safe
 return (
@@ -94,10 +90,9 @@ return (
     pg_catalog.array_agg(c.name), '{}')
   from ragdb.corpora c
   where c.parts = 0 and c.moving is distinct from 'moved' and ragdb_internal.privilege(c) > 0);
-comment on function ragdb_internal.readable_corpora is
-  'Returns the names of all corpora with documents that the caller may read, but for those that '
-  'have moved; the manual only where there is nothing else.';
 
+-- Returns the rows of some corpora that the caller may read, each once, and of one that has parts
+-- those; null stands for all of them. Raises RG400, RG401, RG404.
 create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -128,16 +123,12 @@ begin
   end loop;
   return v_corpora;
 end $$;
-comment on function ragdb_internal.open_corpora is
-  'Returns the rows of some corpora that the caller may read, each once, and of one that has parts '
-  'those; null stands for all of them. Raises RG400, RG401, RG404.';
 
--- An empty one finds nothing, whatever embeds it, so it has no say in how the others are searched.
+-- Returns those of some corpora that have chunks; all where none has. An empty one finds nothing,
+-- whatever embeds it, so it has no say in how the others are searched.
 create or replace function ragdb_internal.with_chunks(corpora ragdb.corpora[])
 returns ragdb.corpora[]
 language sql immutable parallel safe
 return coalesce((
   select pg_catalog.array_agg(c) filter (where (c).chunks > 0)
   from pg_catalog.unnest(corpora) c), corpora);
-comment on function ragdb_internal.with_chunks is
-  'Returns those of some corpora that have chunks; all where none has.';

@@ -1,6 +1,9 @@
 -- What a search says in notices beside its hits: in syntax web which words of a phrase it does not
 -- look for, and that its clauses left nothing; that its filter left nothing to search; that its
 -- query has no word; and which of the fields that it counts by no document has.
+
+-- Says in a notice which words a text configuration leaves out of phrases of a query that have
+-- fewer than two others.
 create or replace function ragdb_internal.say_what_phrases_lack(query text, config text)
 returns void
 language plpgsql stable parallel safe
@@ -28,10 +31,8 @@ begin
             hint = 'put a second word into the quotes that says more';
   end loop;
 end $$;
-comment on function ragdb_internal.say_what_phrases_lack is
-  'Says in a notice which words a text configuration leaves out of phrases of a query that have '
-  'fewer than two others.';
 
+-- Says in a notice that the clauses of a query left nothing, where its words alone find some.
 create or replace function ragdb_internal.say_unmet(query text) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -42,9 +43,8 @@ begin
                    'query finds some',
           hint = 'leave the quotes and signs out, or search with syntax => ''plain''';
 end $$;
-comment on function ragdb_internal.say_unmet is
-  'Says in a notice that the clauses of a query left nothing, where its words alone find some.';
 
+-- Says in a notice that a filter leaves no chunk of some corpora.
 create or replace function ragdb_internal.say_filtered(corpora ragdb.corpora[], filter jsonb)
 returns void
 language plpgsql stable parallel safe
@@ -61,9 +61,8 @@ begin
                    'a part of one';
   end if;
 end $$;
-comment on function ragdb_internal.say_filtered is
-  'Says in a notice that a filter leaves no chunk of some corpora.';
 
+-- Says in a notice each which of some fields are not built in and no document of some corpora has.
 create or replace function ragdb_internal.say_unknown(corpora ragdb.corpora[], fields text[])
 returns void
 language plpgsql stable parallel safe
@@ -87,10 +86,8 @@ begin
               from ragdb_internal.filter_fields() with ordinality b);
   end loop;
 end $$;
-comment on function ragdb_internal.say_unknown is
-  'Says in a notice each which of some fields are not built in and no document of some corpora '
-  'has.';
 
+-- Says in a notice that no text configuration of some corpora finds a word in a query.
 create or replace function ragdb_internal.say_wordless(corpora ragdb.corpora[], query text)
 returns void
 language plpgsql stable parallel safe
@@ -106,9 +103,10 @@ begin
             hint = 'ask with a word that says more';
   end if;
 end $$;
-comment on function ragdb_internal.say_wordless is
-  'Says in a notice that no text configuration of some corpora finds a word in a query.';
 
+-- Says in notices what a query came to: that its filter left nothing, that it has no word, that its
+-- clauses left nothing (is_empty) where its words alone find some, else which words of phrases are
+-- not looked for.
 create or replace function ragdb_internal.say_of_query(
   corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
   request ragdb_internal.search_request, is_empty boolean)
@@ -136,7 +134,3 @@ begin
     perform ragdb_internal.say_what_phrases_lack(request.query, corpora[1].text_config);
   end if;
 end $$;
-comment on function ragdb_internal.say_of_query is
-  'Says in notices what a query came to: that its filter left nothing, that it has no '
-  'word, that its clauses left nothing (is_empty) where its words alone find some, else which '
-  'words of phrases are not looked for.';

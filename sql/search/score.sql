@@ -1,7 +1,8 @@
 -- A score taken apart: what each word and the meaning give to it, in parts that add up to it, and
 -- the most that each could have given.
 
--- An rrf is made of ranks, which only the whole ranking has.
+-- Returns how a search scores chunks whatever else there is; none of those that do not rank and, by
+-- rrf, the first 1000 of all. An rrf is made of ranks, which only the whole ranking has.
 create or replace function ragdb_internal.ranked_among(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request,
   chunk_ids text[])
@@ -20,16 +21,14 @@ begin
   request.min_semantic := 0;
   return ragdb_internal.rank_corpora(corpora, statistics, request);
 end $$;
-comment on function ragdb_internal.ranked_among is
-  'Returns how a search scores chunks whatever else there is; none of those that do not rank and, '
-  'by rrf, the first 1000 of all.';
 
+-- A part of the score of a chunk, as ragdb.explain_score returns it.
 create type ragdb_internal.score_part as (
   chunk_no integer, part text, lexeme text, stands_for text, df integer, tf integer,
   value float8, points float8, most float8);
-comment on type ragdb_internal.score_part is
-  'A part of the score of a chunk, as ragdb.explain_score returns it.';
 
+-- Returns what each term and the meaning give to the scores of chunks; words is the share (0 to 1)
+-- of the words in a hybrid search.
 create or replace function ragdb_internal.score_parts(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request,
   chunk_nos integer[], words float8, ranked ragdb_internal.ranked[])
@@ -74,10 +73,8 @@ begin atomic
   select g.chunk_no, 'overlap', null, null, null, null, g.score, coalesce(g.score, 0), 1
   from given g where (request).mode = 'reference';
 end;
-comment on function ragdb_internal.score_parts is
-  'Returns what each term and the meaning give to the scores of chunks; words is the share (0 to '
-  '1) of the words in a hybrid search.';
 
+-- Checks the chunks whose scores are asked for. Raises RG400.
 create or replace function ragdb_internal.check_explained(chunk_ids text[]) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -91,8 +88,6 @@ begin
         hint = 'give the chunk_id of hits, each once';
   end if;
 end $$;
-comment on function ragdb_internal.check_explained is
-  'Checks the chunks whose scores are asked for. Raises RG400.';
 
 create or replace function ragdb.explain_scores(
   corpus text, query text, chunk_ids text[], mode text default null, statistics text default null,

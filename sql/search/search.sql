@@ -3,6 +3,8 @@
 -- as_of is a version and not a time, because a version is exact: two writes of one moment are two
 -- versions, and of two corpora each has its own.
 
+-- Returns the hits of a checked search of one corpus as it was at a version, and says in notices
+-- what its query came to. Raises RG400, RG410, RG415, RG418, RG437.
 create or replace function ragdb_internal.search_as_of(
   corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
   request ragdb_internal.search_request)
@@ -19,9 +21,6 @@ begin
   end if;
   return query select h.* from unnest(v_found.hits) h;
 end $$;
-comment on function ragdb_internal.search_as_of is
-  'Returns the hits of a checked search of one corpus as it was at a version, and says in notices '
-  'what its query came to. Raises RG400, RG410, RG415, RG418, RG437.';
 
 -- ragdb.search is a definer: the tables of a corpus are granted to nobody. The caller's right is
 -- checked there, once for each corpus.

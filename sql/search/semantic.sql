@@ -1,5 +1,7 @@
 -- Ranking by meaning, and what a search says where it cannot compare meanings.
 
+-- Ranks the k chunks of a corpus nearest to an embedding, and what ties with the last, under a
+-- restriction.
 create or replace function ragdb_internal.rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
   among ragdb_internal.restriction default null)
@@ -11,12 +13,10 @@ begin atomic
   from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space, rank_semantic.embedding,
     rank_semantic.k, rank_semantic.among) n;
 end;
-comment on function ragdb_internal.rank_semantic is
-  'Ranks the k chunks of a corpus nearest to an embedding, and what ties with the last, under a '
-  'restriction.';
 
--- Most queries have no clauses. demands() is not asked about them: here its statement is planned at
--- each call.
+-- Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words
+-- and phrases of a query; what it was given when the query has none. Most queries have no clauses.
+-- demands() is not asked about them: here its statement is planned at each call.
 create or replace function ragdb_internal.demanded_chunks(
   corpus ragdb.corpora, query text, chunk_nos integer[])
 returns integer[]
@@ -40,10 +40,9 @@ begin
     ragdb_internal.chunks_demanded(corpus.corpus_id, v_demands),
     array(select x.chunk_no from ragdb.chunk_lexemes x where x.corpus_id = corpus.corpus_id)));
 end $$;
-comment on function ragdb_internal.demanded_chunks is
-  'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words '
-  'and phrases of a query; what it was given when the query has none.';
 
+-- Returns the embedding to search a corpus by: the one given, checked unless it is fit, or the one
+-- kept for the query, or null. Raises RG418.
 create or replace function ragdb_internal.query_vector(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query text, query_embedding real[],
   is_fit boolean default false)
@@ -65,10 +64,8 @@ begin
       ragdb_internal.quote(v_embedder.name))]);
   return query_embedding;
 end $$;
-comment on function ragdb_internal.query_vector is
-  'Returns the embedding to search a corpus by: the one given, checked unless it is fit, or the '
-  'one kept for the query, or null. Raises RG418.';
 
+-- Returns the embedding of a query as the vectors of a space are compared with it.
 create or replace function ragdb_internal.query_point(
   space ragdb.embedding_spaces, embedding real[])
 returns vector
@@ -76,9 +73,9 @@ language sql immutable parallel safe
 return case when (space).is_half
   then ragdb_internal.unit_length(ragdb_internal.pgvector(query_point.embedding))
   else ragdb_internal.pgvector(query_point.embedding) end;
-comment on function ragdb_internal.query_point is
-  'Returns the embedding of a query as the vectors of a space are compared with it.';
 
+-- Says why a search cannot compare meanings: an error where a mode was asked for, else a notice.
+-- Raises RG415.
 create or replace function ragdb_internal.note_no_embedding(
   corpus ragdb.corpora, space ragdb.embedding_spaces, mode text, query text)
 returns void
@@ -118,10 +115,8 @@ begin
                    'ragdb.embed_query(…)';
   end if;
 end $$;
-comment on function ragdb_internal.note_no_embedding is
-  'Says why a search cannot compare meanings: an error where a mode was asked for, else a notice. '
-  'Raises RG415.';
 
+-- Whether every chunk of every one of some corpora has had an embedding.
 create or replace function ragdb_internal.are_filled(corpora ragdb.corpora[]) returns boolean
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -139,11 +134,9 @@ begin
   end loop;
   return true;
 end $$;
-comment on function ragdb_internal.are_filled is
-  'Whether every chunk of every one of some corpora has had an embedding.';
 
--- A corpus that has no embeddings says nothing: that is how it is. Beside others it changes what
--- these find.
+-- Says in a notice which of some corpora keeps the others from being searched by meaning. A corpus
+-- that has no embeddings says nothing: that is how it is. Beside others it changes what these find.
 create or replace function ragdb_internal.note_unfilled(corpora ragdb.corpora[]) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -163,8 +156,6 @@ begin
           else format(', which %s need too; or search the others without them', v_more) end;
   end if;
 end $$;
-comment on function ragdb_internal.note_unfilled is
-  'Says in a notice which of some corpora keeps the others from being searched by meaning.';
 
 create or replace function ragdb.query_embedder(corpora text[], mode text default null)
 returns setof ragdb.embedders

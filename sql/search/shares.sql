@@ -3,6 +3,7 @@
 -- where all have the same digest. So whoever asks several passes one, and a server that ranks by
 -- anything else refuses.
 
+-- Returns the SHA-256 (hex) of what the scores of a corpus with parts rest on beside its chunks.
 create or replace function ragdb_internal.ranking_digest(whole ragdb.corpora) returns text
 language sql stable parallel safe
 return pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(
@@ -26,8 +27,6 @@ return pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(
     case when (whole).has_synonyms then (
       select jsonb_agg(jsonb_build_array(s.word, s.means) order by s.word, s.means)
       from ragdb.synonyms s where s.corpus_id = (whole).corpus_id) end), 'UTF8')), 'hex');
-comment on function ragdb_internal.ranking_digest is
-  'Returns the SHA-256 (hex) of what the scores of a corpus with parts rest on beside its chunks.';
 
 create or replace function ragdb.ranking_digest(corpus text) returns text
 language plpgsql stable security definer
@@ -44,6 +43,8 @@ comment on function ragdb.ranking_digest is
   'how it is analysed, k1, b, the pivot, what is counted of each part, the embedder, the synonyms. '
   'Servers on which it is equal give a chunk the same score. Raises RG400, RG404.';
 
+-- Refuses to search a corpus as one of several servers with wrong arguments, or by a digest that is
+-- not its own. Raises RG400, RG439.
 create or replace function ragdb_internal.check_shares(
   whole ragdb.corpora, request ragdb_internal.search_request, expects text)
 returns void
@@ -61,9 +62,6 @@ begin
           'statistics; ragdb.ranking_digest() says whether they are equal';
   end if;
 end $$;
-comment on function ragdb_internal.check_shares is
-  'Refuses to search a corpus as one of several servers with wrong arguments, or by a digest that '
-  'is not its own. Raises RG400, RG439.';
 
 create or replace function ragdb.search_candidates(
   corpus text, query text, k integer default 10, mode text default null,
@@ -112,6 +110,7 @@ comment on function ragdb.search_candidates is
   'expects is the ragdb.ranking_digest that all servers must have (null: any). Raises RG400, '
   'RG401, RG404, RG410, RG415, RG417, RG418, RG439.';
 
+-- Refuses to merge what is not candidates, or with wrong arguments. Raises RG400.
 create or replace function ragdb_internal.check_candidates(
   shares jsonb, request ragdb_internal.search_request)
 returns void
@@ -139,9 +138,9 @@ begin
         hint = 'pass lexical, semantic, hybrid or reference';
   end if;
 end $$;
-comment on function ragdb_internal.check_candidates is
-  'Refuses to merge what is not candidates, or with wrong arguments. Raises RG400.';
 
+-- Reads the candidates of several servers: corpus_id is the number of the server and chunk_no that
+-- of the candidate, both from 1.
 create or replace function ragdb_internal.given_candidates(
   shares jsonb, whole_id integer, weight float8)
 returns ragdb_internal.part_candidate[]
@@ -155,9 +154,6 @@ return array(
       chunk_id text, score float8, lexical_score float8, semantic_score float8,
       lexical_rank integer, semantic_rank integer)) with ordinality c (
       chunk_id, score, lexical_score, semantic_score, lexical_rank, semantic_rank, n));
-comment on function ragdb_internal.given_candidates is
-  'Reads the candidates of several servers: corpus_id is the number of the server and chunk_no '
-  'that of the candidate, both from 1.';
 
 create or replace function ragdb.merge_candidates(
   corpus text, shares jsonb, k integer default 10, mode text default 'lexical',

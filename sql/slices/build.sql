@@ -1,6 +1,8 @@
 -- Slices: the chunks that a policy admits around an anchor. Policies are immutable; a slice is a
 -- pure function of corpus content, anchor and policy, and its fingerprint covers all three.
 
+-- Builds the slice of a resolved policy around an anchor, with each member's distance in order of
+-- selection. Raises RG434.
 create or replace function ragdb_internal.assemble_slice(
   corpus ragdb.corpora, anchor text, policy ragdb.slice_policies,
   out slice ragdb.slices, out distances integer[])
@@ -27,11 +29,10 @@ begin
   slice.chunk_ids := array(select u collate "C" from unnest(slice.selection_order) u order by 1);
   slice := ragdb_internal.fingerprinted(corpus, slice);
 end $$;
-comment on function ragdb_internal.assemble_slice is
-  'Builds the slice of a resolved policy around an anchor, with each member''s distance in order '
-  'of selection. Raises RG434.';
 
--- Only an admin says what counts as evidence: a reader's own policy could admit everything.
+-- Stores a slice that was just built; the same graph state is stored once. A policy that is not
+-- registered is, where the caller may register one. The caller holds the corpus. Only an admin says
+-- what counts as evidence: a reader's own policy could admit everything. Raises RG409, RG431.
 create or replace function ragdb_internal.store_slice(
   slice ragdb.slices, policy ragdb.slice_policies)
 returns void
@@ -57,10 +58,6 @@ begin
     perform ragdb_internal.note('slice', slice.corpus_id || '/' || slice.slice_id);
   end if;
 end $$;
-comment on function ragdb_internal.store_slice is
-  'Stores a slice that was just built; the same graph state is stored once. A policy that is not '
-  'registered is, where the caller may register one. The caller holds the corpus. Raises RG409, '
-  'RG431.';
 
 create type ragdb.built_slice as (
   slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[],
@@ -70,14 +67,13 @@ comment on type ragdb.built_slice is
   'A slice as it is handed out: members sorted and in order of selection with their distances, '
   'fingerprints, and the token where it is signed.';
 
+-- Returns a slice as it is handed out.
 create or replace function ragdb_internal.built_slice(
   slice ragdb.slices, distances integer[], token text) returns ragdb.built_slice
 language sql immutable parallel safe
 return row((slice).slice_id, (slice).anchor_chunk_id, (slice).chunk_ids, (slice).selection_order,
   distances, (slice).edge_count, (slice).policy_id, (slice).params_hash, (slice).schema_version,
   (slice).graph_snapshot_hash, token)::ragdb.built_slice;
-comment on function ragdb_internal.built_slice is
-  'Returns a slice as it is handed out.';
 
 -- Definer, like the two below: chunks, edges, slices and keys are granted to nobody.
 create or replace function ragdb.build_slice(

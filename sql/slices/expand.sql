@@ -2,11 +2,11 @@
 -- adds that node's neighbours and siblings to the frontier. The cost follows the slice and not the
 -- graph.
 
--- A chunk that was met once is not met again. Met chunks lie in 4,096 buckets by their number, so
--- that a look into one is short.
+-- Some of the chunks that an expansion has met. A chunk that was met once is not met again. Met
+-- chunks lie in 4,096 buckets by their number, so that a look into one is short.
 create type ragdb_internal.met_bucket as (chunk_nos integer[]);
-comment on type ragdb_internal.met_bucket is 'Some of the chunks that an expansion has met.';
 
+-- Tells whether a chunk is a parent or child of one of some others.
 create or replace function ragdb_internal.is_beside(
   corpus_id integer, hubs integer[], chunk_no integer)
 returns boolean
@@ -17,14 +17,13 @@ return exists (select from ragdb.edges e
   or exists (select from ragdb.edges e
     where e.corpus_id = is_beside.corpus_id
       and e.child_no = any (is_beside.hubs) and e.parent_no = is_beside.chunk_no);
-comment on function ragdb_internal.is_beside is
-  'Tells whether a chunk is a parent or child of one of some others.';
 
--- The frontier is a binary heap, because PL/pgSQL changes one element of its own array in constant
--- time. It would copy the array into every function that it called, so the heap and the met chunks
--- stay in this one body. Two shortcuts change no result. Of more than max_nodes neighbours only the
--- best max_nodes are met: the others could never be taken, and v_hubs keeps them out. Where every
--- parent of a chunk has been expanded, all its siblings have been met.
+-- Returns the chunks that a complete policy admits around an anchor, in order of selection, with
+-- their distance of discovery. The frontier is a binary heap, because PL/pgSQL changes one element
+-- of its own array in constant time. It would copy the array into every function that it called, so
+-- the heap and the met chunks stay in this one body. Two shortcuts change no result. Of more than
+-- max_nodes neighbours only the best max_nodes are met: the others could never be taken, and v_hubs
+-- keeps them out. Where every parent of a chunk has been expanded, all its siblings have been met.
 create or replace function ragdb_internal.expand_slice(
   corpus_id integer, anchor_no integer, policy jsonb)
 returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
@@ -137,6 +136,3 @@ begin
   end loop;
   return next;
 end $$;
-comment on function ragdb_internal.expand_slice is
-  'Returns the chunks that a complete policy admits around an anchor, in order of selection, with '
-  'their distance of discovery.';

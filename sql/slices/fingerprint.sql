@@ -1,10 +1,12 @@
 -- The fingerprints of a slice, recomputed from the rows each time, for building and for verifying.
 
+-- What the fingerprints of a slice cover: its members with their contents, and its edges.
 create type ragdb_internal.slice_content as (
   contents bytea, content_hashes bytea[], edges bytea, edge_count integer);
-comment on type ragdb_internal.slice_content is
-  'What the fingerprints of a slice cover: its members with their contents, and its edges.';
 
+-- Reads what the fingerprints of a slice cover: its members (sorted ids) with the hashes of their
+-- texts, and the edges between them.
+--
 -- The texts are hashed here: a hash that is stored beside a text proves nothing of it.
 --
 -- One plan whatever the statistics say: members are found by their ids, edges by their parent, and
@@ -57,10 +59,9 @@ begin
         join members p on p.chunk_no = e.parent_no
         join members k on k.chunk_no = e.child_no) e;
 end $$;
-comment on function ragdb_internal.slice_rows is
-  'Reads what the fingerprints of a slice cover: its members (sorted ids) with the hashes of their '
-  'texts, and the edges between them.';
 
+-- Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 hex
+-- digits each), edge count and content hashes of what it contains.
 create or replace function ragdb_internal.with_fingerprint(
   corpus ragdb.corpora, slice ragdb.slices, content ragdb_internal.slice_content)
 returns ragdb.slices
@@ -86,14 +87,10 @@ begin
     || ragdb_internal.packed(slice.schema_version)), 'hex');
   return slice;
 end $$;
-comment on function ragdb_internal.with_fingerprint is
-  'Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 '
-  'hex digits each), edge count and content hashes of what it contains.';
 
+-- Returns a slice with its fingerprints recomputed from the rows of today.
 create or replace function ragdb_internal.fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
 returns ragdb.slices
 language sql stable parallel safe
 return ragdb_internal.with_fingerprint(corpus, slice,
   ragdb_internal.slice_rows((corpus).corpus_id, (slice).chunk_ids));
-comment on function ragdb_internal.fingerprinted is
-  'Returns a slice with its fingerprints recomputed from the rows of today.';

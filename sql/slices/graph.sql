@@ -2,13 +2,13 @@
 -- why. What the expansion met and left is read off the order of selection, so a stored slice is
 -- shown as it was taken, over the edges that there are now.
 
+-- A chunk beside the member of a slice at some place: how is neighbour, sibling (that the member
+-- may take) or passed (a sibling that it may not).
 create type ragdb_internal.slice_meeting as (place integer, chunk_no integer, how text);
-comment on type ragdb_internal.slice_meeting is
-  'A chunk beside the member of a slice at some place: how is neighbour, sibling (that the member '
-  'may take) or passed (a sibling that it may not).';
 
--- Of a crowd beside one member the first are enough to show, but what joins two members is always
--- found: their distances follow from it.
+-- Returns what stands beside the members of a slice, which are given in order of selection. Of a
+-- crowd beside one member the first are enough to show, but what joins two members is always found:
+-- their distances follow from it.
 create or replace function ragdb_internal.slice_meetings(
   corpus_id integer, chunk_nos integer[], rules ragdb_internal.slice_rules)
 returns setof ragdb_internal.slice_meeting
@@ -53,9 +53,9 @@ begin atomic
           and e.child_no <> m.chunk_no
         order by e.child_salience desc, e.child_no limit (rules).max_siblings + 3) s;
 end;
-comment on function ragdb_internal.slice_meetings is
-  'Returns what stands beside the members of a slice, which are given in order of selection.';
 
+-- Returns the distance at which each member of a slice was met, the anchor at 0; null where no edge
+-- leads to it now.
 create or replace function ragdb_internal.slice_distances(
   meetings ragdb_internal.slice_meeting[], chunk_nos integer[], max_radius integer)
 returns integer[]
@@ -84,16 +84,14 @@ begin
   end loop;
   return v_distances;
 end $$;
-comment on function ragdb_internal.slice_distances is
-  'Returns the distance at which each member of a slice was met, the anchor at 0; null where no '
-  'edge leads to it now.';
 
+-- A chunk that a slice did not take: its distance, why, and the place of the member beside it.
 create type ragdb_internal.slice_refusal as (
   chunk_no integer, distance integer, reason text, beside integer);
-comment on type ragdb_internal.slice_refusal is
-  'A chunk that a slice did not take: its distance, why, and the place of the member beside it.';
 
--- The first of these that holds. The chunk that fills a slice is not looked around any more.
+-- Returns the chunks beside the members of a slice that it did not take: for score, budget, depth
+-- or policy, or changed where it would take them now. The first of these that holds. The chunk that
+-- fills a slice is not looked around any more.
 create or replace function ragdb_internal.slice_refusals(
   meetings ragdb_internal.slice_meeting[], chunk_nos integer[], distances integer[],
   rules ragdb_internal.slice_rules)
@@ -123,6 +121,3 @@ begin atomic
     order by j.chunk_no, pg_catalog.array_position(
       array['changed', 'score', 'budget', 'depth', 'policy'], j.reason), j.place, j.distance desc;
 end;
-comment on function ragdb_internal.slice_refusals is
-  'Returns the chunks beside the members of a slice that it did not take: for score, budget, depth '
-  'or policy, or changed where it would take them now.';

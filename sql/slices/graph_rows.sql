@@ -1,5 +1,6 @@
 -- The graph of a slice as rows: a chunk each, with its edges to the others.
 
+-- Says in a sentence why a slice did not take a chunk.
 create or replace function ragdb_internal.refusal_detail(
   reason text, rules ragdb_internal.slice_rules)
 returns text
@@ -14,9 +15,8 @@ return case refusal_detail.reason
   when 'policy' then case when (rules).max_siblings = 0 then 'the policy takes no siblings'
     else 'of the siblings of a chunk the policy takes ' || (rules).max_siblings end
   when 'changed' then 'it would be taken now: the graph has changed since' end;
-comment on function ragdb_internal.refusal_detail is
-  'Says in a sentence why a slice did not take a chunk.';
 
+-- Returns what is shown of the chunks of a graph, with the edges that lead to each from another.
 create or replace function ragdb_internal.slice_graph_rows(
   corpus_id integer, nodes ragdb_internal.slice_refusal[], rules ragdb_internal.slice_rules)
 returns table (chunk_no integer, chunk_id text, source text, text text, content_hash bytea,
@@ -45,9 +45,9 @@ begin atomic
       and g.parent_no = any (
         array(select o.chunk_no from pg_catalog.unnest(slice_graph_rows.nodes) o))) e;
 end;
-comment on function ragdb_internal.slice_graph_rows is
-  'Returns what is shown of the chunks of a graph, with the edges that lead to each from another.';
 
+-- Returns the members of a slice in order of selection, then the nearest of what it refused, at
+-- most so many.
 create or replace function ragdb_internal.graph_nodes(
   corpus_id integer, slice ragdb.slices, rules ragdb_internal.slice_rules, refused integer)
 returns ragdb_internal.slice_refusal[]
@@ -75,9 +75,6 @@ begin
       select r from ragdb_internal.slice_refusals(v_meetings, v_nos, v_distances, rules) r
         order by r.distance, r.beside, r.chunk_no limit graph_nodes.refused);
 end $$;
-comment on function ragdb_internal.graph_nodes is
-  'Returns the members of a slice in order of selection, then the nearest of what it refused, at '
-  'most so many.';
 
 -- Definer: chunks, edges and slices are granted to nobody.
 create or replace function ragdb.slice_graph(

@@ -1,5 +1,6 @@
 -- Slices that are stored, and who their members are.
 
+-- Returns a stored slice. Raises RG435.
 create or replace function ragdb_internal.stored_slice(corpus_id integer, slice_id text)
 returns ragdb.slices
 language plpgsql stable parallel safe
@@ -18,8 +19,6 @@ begin
   end if;
   return v_slice;
 end $$;
-comment on function ragdb_internal.stored_slice is
-  'Returns a stored slice. Raises RG435.';
 
 create or replace function ragdb.list_slices(
   corpus text, since timestamptz default null, count integer default 50, before text default null)

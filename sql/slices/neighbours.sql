@@ -2,7 +2,9 @@
 -- (lateral, offset 0): how many there are in a corpus that the planner has not seen decides
 -- nothing.
 
--- The ids are read only of what may be among the best: of a crowd, few.
+-- Returns the max_nodes chunks of the highest priority at a distance (nearness is minus the
+-- distance), then of the larger id. The ids are read only of what may be among the best: of a
+-- crowd, few.
 create or replace function ragdb_internal.slice_best(
   corpus_id integer, chunk_nos integer[], nearness integer, rules ragdb_internal.slice_rules)
 returns setof integer
@@ -25,11 +27,9 @@ begin atomic
         offset 0) c
     order by b.priority desc, c.chunk_id desc limit (rules).max_nodes;
 end;
-comment on function ragdb_internal.slice_best is
-  'Returns the max_nodes chunks of the highest priority at a distance (nearness is minus the '
-  'distance), then of the larger id.';
 
--- Parents and children apart, because either side alone may be the crowd.
+-- Returns the max_nodes best parents and the max_nodes best children of a chunk. Parents and
+-- children apart, because either side alone may be the crowd.
 create or replace function ragdb_internal.slice_best_neighbours(
   corpus_id integer, chunk_no integer, nearness integer, rules ragdb_internal.slice_rules)
 returns setof integer
@@ -47,9 +47,8 @@ begin atomic
           and e.parent_no = slice_best_neighbours.chunk_no),
     slice_best_neighbours.nearness, rules) c;
 end;
-comment on function ragdb_internal.slice_best_neighbours is
-  'Returns the max_nodes best parents and the max_nodes best children of a chunk.';
 
+-- Returns the max_siblings other children of some parents of a chunk, by salience, then smaller id.
 -- The siblings of highest salience of each parent are the first entries of an index, so a crowd
 -- under one parent costs nothing.
 create or replace function ragdb_internal.slice_siblings(
@@ -75,10 +74,9 @@ begin atomic
         offset 0) c
     order by s.salience desc, c.chunk_id limit slice_siblings.max_siblings;
 end;
-comment on function ragdb_internal.slice_siblings is
-  'Returns the max_siblings other children of some parents of a chunk, by salience, then smaller '
-  'id.';
 
+-- Returns what stands around a chunk of some nearness as nodes: its neighbours are one step
+-- farther, its siblings as near as itself.
 create or replace function ragdb_internal.slice_nodes(
   corpus_id integer, chunk_nos integer[], neighbours integer[], nearness integer,
   rules ragdb_internal.slice_rules)
@@ -100,6 +98,3 @@ begin atomic
         where t.corpus_id = slice_nodes.corpus_id and t.chunk_no = n.chunk_no
         offset 0) t on true;
 end;
-comment on function ragdb_internal.slice_nodes is
-  'Returns what stands around a chunk of some nearness as nodes: its neighbours are one step '
-  'farther, its siblings as near as itself.';

@@ -1,6 +1,8 @@
 -- Slices of a corpus as it was. The order of selection is that of slices/expand.sql, found the
 -- plain way: every step looks at the whole frontier.
 
+-- Returns the edges of a corpus as it was that leave some chunks or point to others; changed are
+-- those that are not in the graph of today.
 create or replace function ragdb_internal.edges_beside(
   corpus ragdb.corpora, changed ragdb.edges[], parents integer[], children integer[])
 returns setof ragdb.edges
@@ -17,10 +19,8 @@ begin atomic
   select c.* from pg_catalog.unnest(edges_beside.changed) c
   where c.parent_no = any (edges_beside.parents) or c.child_no = any (edges_beside.children);
 end;
-comment on function ragdb_internal.edges_beside is
-  'Returns the edges of a corpus as it was that leave some chunks or point to others; changed are '
-  'those that are not in the graph of today.';
 
+-- Returns the edges of a corpus as it was that have changed or gone since.
 create or replace function ragdb_internal.changed_edges(corpus ragdb.corpora)
 returns ragdb.edges[]
 language sql stable parallel safe
@@ -30,9 +30,8 @@ return array(
   where i.was is not null
     and r.parent_no < (changed_edges.corpus).next_chunk_no
     and r.child_no < (changed_edges.corpus).next_chunk_no);
-comment on function ragdb_internal.changed_edges is
-  'Returns the edges of a corpus as it was that have changed or gone since.';
 
+-- Returns some chunks of a corpus as it was as nodes of a nearness, which is minus the distance.
 create or replace function ragdb_internal.slice_nodes_then(
   corpus ragdb.corpora, chunk_nos integer[], nearness integer, rules ragdb_internal.slice_rules)
 returns ragdb_internal.slice_node[]
@@ -43,9 +42,8 @@ return array(
   from ragdb_internal.chunks_then(slice_nodes_then.corpus) c
     left join ragdb_internal.turns_then(slice_nodes_then.corpus) t on t.chunk_no = c.chunk_no
   where c.chunk_no = any (slice_nodes_then.chunk_nos));
-comment on function ragdb_internal.slice_nodes_then is
-  'Returns some chunks of a corpus as it was as nodes of a nearness, which is minus the distance.';
 
+-- Returns the siblings of a chunk as ragdb_internal.slice_siblings does for today.
 create or replace function ragdb_internal.siblings_then(
   corpus ragdb.corpora, changed ragdb.edges[], chunk_no integer, parents integer[],
   max_siblings integer)
@@ -61,9 +59,9 @@ return array(
       group by e.child_no) s
     join ragdb_internal.chunks_then(siblings_then.corpus) c on c.chunk_no = s.child_no
   order by s.salience desc, c.chunk_id limit siblings_then.max_siblings);
-comment on function ragdb_internal.siblings_then is
-  'Returns the siblings of a chunk as ragdb_internal.slice_siblings does for today.';
 
+-- Returns the chunks that a complete policy admitted around an anchor of a corpus as it was, in
+-- order of selection, with their distances.
 create or replace function ragdb_internal.expand_then(
   corpus ragdb.corpora, anchor_no integer, policy jsonb, out chunk_ids text[],
   out distances integer[])
@@ -110,10 +108,8 @@ begin
       corpus, v_new, v_taken.nearness, v_rules);
   end loop;
 end $$;
-comment on function ragdb_internal.expand_then is
-  'Returns the chunks that a complete policy admitted around an anchor of a corpus as it was, in '
-  'order of selection, with their distances.';
 
+-- Reads what the fingerprints of a slice cover of a corpus as it was.
 create or replace function ragdb_internal.slice_content_then(corpus ragdb.corpora, ids text[])
 returns ragdb_internal.slice_content
 language sql stable parallel safe
@@ -141,9 +137,8 @@ begin atomic
         order by i.parent_id, i.child_id, ragdb_internal.edge_order(i.edge_type)) from inward i),
     (select count(*) from inward))::ragdb_internal.slice_content;
 end;
-comment on function ragdb_internal.slice_content_then is
-  'Reads what the fingerprints of a slice cover of a corpus as it was.';
 
+-- Builds the slice of a resolved policy around an anchor of a corpus as it was. Raises RG434.
 create or replace function ragdb_internal.assemble_slice_then(
   corpus ragdb.corpora, anchor text, policy ragdb.slice_policies,
   out slice ragdb.slices, out distances integer[])
@@ -172,5 +167,3 @@ begin
     corpus, slice, ragdb_internal.slice_content_then(corpus, slice.chunk_ids));
   distances := v_found.distances;
 end $$;
-comment on function ragdb_internal.assemble_slice_then is
-  'Builds the slice of a resolved policy around an anchor of a corpus as it was. Raises RG434.';

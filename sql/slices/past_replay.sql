@@ -1,5 +1,7 @@
 -- A recorded retrieval run again in a corpus as it was when it was recorded.
 
+-- Returns the version of a corpus that a trace is replayed as of; null where that is the corpus of
+-- today, because it has not changed or its history was not kept.
 create or replace function ragdb_internal.replay_version(
   trace ragdb.retrieval_traces, corpus ragdb.corpora)
 returns bigint
@@ -7,10 +9,8 @@ language sql immutable parallel safe
 return case when (corpus).history is not null
   and (trace).corpus_version between (corpus).history_from and (corpus).version - 1
   then (trace).corpus_version end;
-comment on function ragdb_internal.replay_version is
-  'Returns the version of a corpus that a trace is replayed as of; null where that is the corpus '
-  'of today, because it has not changed or its history was not kept.';
 
+-- Does for a corpus as it was what ragdb_internal.turn_filter does for today.
 create or replace function ragdb_internal.turn_filter_then(
   corpus ragdb.corpora, filter jsonb, chunk_ids text[], out members text[], out rest jsonb)
 language plpgsql stable parallel safe
@@ -33,9 +33,8 @@ begin
       and (turn_filter_then.chunk_ids is null or c.chunk_id = any (turn_filter_then.chunk_ids)));
   rest := nullif(v_filter - v_fields, '{}');
 end $$;
-comment on function ragdb_internal.turn_filter_then is
-  'Does for a corpus as it was what ragdb_internal.turn_filter does for today.';
 
+-- Returns the hits of a recorded search of a corpus as it was, under a slice or not.
 create or replace function ragdb_internal.hits_of_trace_then(
   corpus ragdb.corpora, as_of bigint, asked ragdb_internal.search_arguments, is_slice boolean)
 returns ragdb.hit[]
@@ -54,9 +53,8 @@ begin
   return array(
     select h from ragdb_internal.search_as(corpus.name, asked, as_of) h order by h.rank);
 end $$;
-comment on function ragdb_internal.hits_of_trace_then is
-  'Returns the hits of a recorded search of a corpus as it was, under a slice or not.';
 
+-- Tells whether chunks that a corpus had at a version were erased on purpose since.
 create or replace function ragdb_internal.is_erased_since(
   corpus ragdb.corpora, as_of bigint)
 returns boolean
@@ -65,5 +63,3 @@ return exists (
   select from ragdb.past_rows p
   where p.corpus_id = (is_erased_since.corpus).corpus_id and p.kind = 'chunk'
     and p.until > is_erased_since.as_of and p.erased_hash is not null);
-comment on function ragdb_internal.is_erased_since is
-  'Tells whether chunks that a corpus had at a version were erased on purpose since.';

@@ -1,7 +1,8 @@
 -- Replay: the same retrieval again, from what its trace recorded, and what has changed when it
 -- differs.
 
--- Null where the search ranked without an embedding, and where none is kept that has its hash.
+-- Returns the query's embedding that a trace names by its hash, if it was kept. Null where the
+-- search ranked without an embedding, and where none is kept that has its hash.
 create or replace function ragdb_internal.recorded_embedding(trace ragdb.retrieval_traces)
 returns real[]
 language sql stable parallel safe
@@ -11,10 +12,11 @@ return (
     where e.name = (trace).embedding_model and q.corpus_id = (trace).corpus_id
       and q.embedding_hash = pg_catalog.decode((trace).query_embedding_hash, 'hex')
       and q.embedding_hash = ragdb_internal.vector_hash(ragdb_internal.numbers(q.embedding)));
-comment on function ragdb_internal.recorded_embedding is
-  'Returns the query''s embedding that a trace names by its hash, if it was kept.';
 
--- What stands in the way of running a recorded retrieval again, as (verdict, cause, detail).
+-- Says why a recorded retrieval cannot be run again in a corpus as it was (null: today):
+-- failed_retrieval, query_text_not_kept, embedder_changed or query_embedding_not_kept; nulls when
+-- it can. What stands in the way of running a recorded retrieval again, as (verdict, cause,
+-- detail).
 create or replace function ragdb_internal.replay_obstacle(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint,
   out verdict text, out cause text, out detail text)
@@ -51,11 +53,8 @@ begin
     verdict := null;
   end if;
 end $$;
-comment on function ragdb_internal.replay_obstacle is
-  'Says why a recorded retrieval cannot be run again in a corpus as it was (null: today): '
-  'failed_retrieval, query_text_not_kept, '
-  'embedder_changed or query_embedding_not_kept; nulls when it can.';
 
+-- Returns what a trace recorded of what was asked.
 create or replace function ragdb_internal.recorded_arguments(trace ragdb.retrieval_traces)
 returns ragdb_internal.search_arguments
 language sql stable parallel safe
@@ -68,9 +67,8 @@ return row(
   coalesce(((trace).ranking ->> 'min_lexical')::float8, 0),
   coalesce(((trace).ranking ->> 'min_semantic')::float8, 0),
   ragdb_internal.recorded_options((trace).ranking))::ragdb_internal.search_arguments;
-comment on function ragdb_internal.recorded_arguments is
-  'Returns what a trace recorded of what was asked.';
 
+-- Searches a corpus as it was (null: today) as a trace was recorded, under a slice or not.
 create or replace function ragdb_internal.search_again(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint,
   asked ragdb_internal.search_arguments)
@@ -94,9 +92,9 @@ begin
   perform set_config('ragdb.as_recorded', 'off', true);
   return v_hits;
 end $$;
-comment on function ragdb_internal.search_again is
-  'Searches a corpus as it was (null: today) as a trace was recorded, under a slice or not.';
 
+-- Returns the hits of a recorded retrieval when it is run again in its corpus as it was (null:
+-- today). Raises RG435.
 create or replace function ragdb_internal.replayed_hits(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint)
 returns ragdb.hit[]
@@ -112,10 +110,9 @@ begin
   end if;
   return ragdb_internal.search_again(trace, corpus, as_of, v_asked);
 end $$;
-comment on function ragdb_internal.replayed_hits is
-  'Returns the hits of a recorded retrieval when it is run again in its corpus as it was (null: '
-  'today). Raises RG435.';
 
+-- Runs a recorded retrieval again in its corpus as it was (null: today) and adds to what is known
+-- how it compares. Raises RG435.
 create or replace function ragdb_internal.compare_replay(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint,
   recorded ragdb.retrieval_hits[], known ragdb_internal.replayed)
@@ -149,9 +146,6 @@ begin
   end if;
   return known;
 end $$;
-comment on function ragdb_internal.compare_replay is
-  'Runs a recorded retrieval again in its corpus as it was (null: today) and adds to what is known '
-  'how it compares. Raises RG435.';
 
 -- Definer: traces are granted to nobody.
 create or replace function ragdb.replay(trace_id uuid)

@@ -1,5 +1,6 @@
 -- What a replay changes, hit by hit: which left, entered or moved, and whose text is another.
 
+-- Puts recorded hits beside those of a replay (null: there is none), in the order of the replay.
 create or replace function ragdb_internal.compared_hits(
   recorded ragdb.retrieval_hits[], replayed ragdb.hit[])
 returns table (
@@ -16,9 +17,8 @@ begin atomic
     full join pg_catalog.unnest(compared_hits.replayed) b on b.chunk_id = a.chunk_id
   order by coalesce(b.rank, a.rank), b.rank nulls last;
 end;
-comment on function ragdb_internal.compared_hits is
-  'Puts recorded hits beside those of a replay (null: there is none), in the order of the replay.';
 
+-- Returns chunks of a corpus as it was (null: today) with the titles of their documents.
 create or replace function ragdb_internal.chunks_of_hits(
   corpus ragdb.corpora, as_of bigint, chunk_ids text[])
 returns table (chunk_id text, source text, title text, heading text[], page integer, text text)
@@ -44,8 +44,6 @@ begin
       join ragdb_internal.documents_then(v_then) d on d.doc_no = k.doc_no
     where k.chunk_id = any (chunks_of_hits.chunk_ids);
 end $$;
-comment on function ragdb_internal.chunks_of_hits is
-  'Returns chunks of a corpus as it was (null: today) with the titles of their documents.';
 
 -- Definer: traces are granted to nobody.
 create or replace function ragdb.replay_hits(trace_id uuid)

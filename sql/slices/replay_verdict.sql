@@ -1,10 +1,11 @@
 -- How a replay compares with what was recorded, and why it differs.
 
+-- What a replay found, as ragdb.replay returns it.
 create type ragdb_internal.replayed as (
   verdict text, cause text, detail text, changed_chunk_ids text[], recorded_chunk_ids text[],
   replayed_chunk_ids text[]);
-comment on type ragdb_internal.replayed is 'What a replay found, as ragdb.replay returns it.';
 
+-- Says how hits compare with those recorded: exact, same_order, same_set or drifted.
 create or replace function ragdb_internal.replay_verdict(
   recorded ragdb.retrieval_hits[], replayed ragdb.hit[])
 returns text
@@ -29,9 +30,9 @@ begin atomic
       else 'drifted' end
     from before b, after a;
 end;
-comment on function ragdb_internal.replay_verdict is
-  'Says how hits compare with those recorded: exact, same_order, same_set or drifted.';
 
+-- Tells whether the evidence of a slice in a corpus as it was (null: today) is the one that a trace
+-- recorded.
 create or replace function ragdb_internal.is_slice_of_trace(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, slice ragdb.slices, as_of bigint)
 returns boolean
@@ -46,10 +47,8 @@ begin
     (ragdb_internal.corpus_at(corpus, as_of)).corpus, slice.chunk_ids))).slice_id
     = trace.slice_id;
 end $$;
-comment on function ragdb_internal.is_slice_of_trace is
-  'Tells whether the evidence of a slice in a corpus as it was (null: today) is the one that a '
-  'trace recorded.';
 
+-- Says why a replay is not exact: erased, config_changed, ann_nondeterminism or corpus_changed.
 create or replace function ragdb_internal.explain_drift(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint, changed_chunk_ids text[],
   out cause text, out detail text)
@@ -86,10 +85,9 @@ begin
     detail := format('%s; its history is kept from version %s on', detail, corpus.history_from);
   end if;
 end $$;
-comment on function ragdb_internal.explain_drift is
-  'Says why a replay is not exact: erased, config_changed, ann_nondeterminism or corpus_changed.';
 
--- Hits that are gone or say something else, and hits that were not recorded.
+-- Returns the chunks that are hits only of a recorded retrieval or only of its replay, or whose
+-- text is another. Hits that are gone or say something else, and hits that were not recorded.
 create or replace function ragdb_internal.changed_hits(
   recorded ragdb.retrieval_hits[], replayed ragdb.hit[])
 returns text[]
@@ -101,6 +99,3 @@ return array(
       and h.content_hash = pg_catalog.encode(r.content_hash, 'hex')
   where r.chunk_id is null or h.chunk_id is null
   group by 1 order by 1);
-comment on function ragdb_internal.changed_hits is
-  'Returns the chunks that are hits only of a recorded retrieval or only of its replay, or whose '
-  'text is another.';

@@ -1,5 +1,7 @@
 -- Retrieval under a slice: what is found carries the proof that it was admitted.
 
+-- Says which members of a slice a search in some mode cannot look at by words or by meaning; null
+-- when it can look at all.
 create or replace function ragdb_internal.shortfall(slice ragdb.slices, mode text) returns text
 language sql stable parallel safe
 return (
@@ -36,18 +38,16 @@ return (
       select l.what, pg_catalog.count(*) as count,
           pg_catalog.string_agg(l.chunk_id, ', ' order by l.chunk_id collate "C") as ids
         from lacking l group by l.what) n);
-comment on function ragdb_internal.shortfall is
-  'Says which members of a slice a search in some mode cannot look at by words or by meaning; null '
-  'when it can look at all.';
 
+-- What a retrieval under a slice read: the corpus, the slice and its token, how it ranked and what
+-- it found.
 create type ragdb_internal.slice_finding as (
   corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies, token text,
   basis ragdb_internal.search_basis, shortfall text, hits ragdb.hit[]);
-comment on type ragdb_internal.slice_finding is
-  'What a retrieval under a slice read: the corpus, the slice and its token, how it ranked and '
-  'what it found.';
 
--- Stable, hence one snapshot: the evidence that is verified is the evidence that is searched.
+-- Reads all that a retrieval under a slice returns and records. Stable, hence one snapshot: the
+-- evidence that is verified is the evidence that is searched. Raises what ragdb.search_slice
+-- raises, RG433, and RG436 when the stored slice's evidence has changed.
 create or replace function ragdb_internal.find_in_slice(
   corpus text, slice_id text, anchor text, policy jsonb, asked ragdb_internal.search_arguments)
 returns ragdb_internal.slice_finding
@@ -81,10 +81,8 @@ begin
   v_found.hits := ragdb_internal.search_turns(v_corpus, asked);
   return v_found;
 end $$;
-comment on function ragdb_internal.find_in_slice is
-  'Reads all that a retrieval under a slice returns and records. Raises what ragdb.search_slice '
-  'raises, RG433, and RG436 when the stored slice''s evidence has changed.';
 
+-- Returns the trace of what was found under a slice, but for its time and its identity.
 create or replace function ragdb_internal.trace_of_slice(
   finding ragdb_internal.slice_finding, asked ragdb_internal.search_arguments)
 returns ragdb.retrieval_traces
@@ -112,8 +110,6 @@ begin
   v_trace.shortfall_reason := finding.shortfall;
   return v_trace;
 end $$;
-comment on function ragdb_internal.trace_of_slice is
-  'Returns the trace of what was found under a slice, but for its time and its identity.';
 
 -- Definer: turns, slices and keys are granted to nobody.
 create or replace function ragdb.retrieve_slice(

@@ -12,6 +12,7 @@ comment on type ragdb.turn_hit is
   'One result of a search that knows turns: the chunk and its scores, and its session, role and '
   'trajectory where it is a turn; trace_id where it was recorded.';
 
+-- Adds to hits what is known of them as turns.
 create or replace function ragdb_internal.with_turns(
   corpus_id integer, trace_id uuid, hits ragdb.hit[])
 returns setof ragdb.turn_hit
@@ -28,9 +29,9 @@ begin atomic
     left join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
     order by h.rank;
 end;
-comment on function ragdb_internal.with_turns is
-  'Adds to hits what is known of them as turns.';
 
+-- Refuses a filter whose role, phase or session is not a text, or whose min_salience is not a
+-- number of 0 to 1. Raises RG410.
 create or replace function ragdb_internal.check_turn_filter(filter jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -55,10 +56,9 @@ begin
         hint = 'salience is a share';
   end if;
 end $$;
-comment on function ragdb_internal.check_turn_filter is
-  'Refuses a filter whose role, phase or session is not a text, or whose min_salience is not a '
-  'number of 0 to 1. Raises RG410.';
 
+-- Tells whether a turn has the role, phase and session, and at least the min_salience, that a
+-- checked filter asks for.
 create or replace function ragdb_internal.meets_turn_filter(turn ragdb.turns, filter jsonb)
 returns boolean
 language sql immutable parallel safe
@@ -71,18 +71,16 @@ return (meets_turn_filter.filter ->> 'role' is null
   -- no single is as small as what is rounded away
   and (meets_turn_filter.filter ->> 'min_salience' is null or (turn).salience
     >= pg_catalog.round((meets_turn_filter.filter ->> 'min_salience')::numeric, 37)::real);
-comment on function ragdb_internal.meets_turn_filter is
-  'Tells whether a turn has the role, phase and session, and at least the min_salience, that a '
-  'checked filter asks for.';
 
+-- Returns the fields of a filter that are about turns and not about metadata.
 create or replace function ragdb_internal.turn_fields() returns text[]
 language sql immutable parallel safe
 return '{role,phase,session,min_salience}'::text[];
-comment on function ragdb_internal.turn_fields is
-  'Returns the fields of a filter that are about turns and not about metadata.';
 
--- The fields of a turn are asked for in the same filter as metadata; they choose the chunks, the
--- rest goes on to search.
+-- Takes role, phase, session and min_salience out of a filter and returns the chunks that satisfy
+-- them among those given (null: all), with the rest of the filter. The fields of a turn are asked
+-- for in the same filter as metadata; they choose the chunks, the rest goes on to search. Raises
+-- RG410.
 create or replace function ragdb_internal.turn_filter(
   corpus_id integer, filter jsonb, chunk_ids text[], out members text[], out rest jsonb)
 language plpgsql stable parallel safe
@@ -106,10 +104,9 @@ begin
           or c.chunk_id in (select unnest(turn_filter.chunk_ids))));
   rest := nullif(v_filter - v_fields, '{}');
 end $$;
-comment on function ragdb_internal.turn_filter is
-  'Takes role, phase, session and min_salience out of a filter and returns the chunks that satisfy '
-  'them among those given (null: all), with the rest of the filter. Raises RG410.';
 
+-- Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what
+-- ragdb.search raises.
 create or replace function ragdb_internal.search_turns(
   corpus ragdb.corpora, asked ragdb_internal.search_arguments)
 returns ragdb.hit[]
@@ -121,11 +118,9 @@ begin
     from ragdb_internal.turn_filter(corpus.corpus_id, asked.filter, asked.chunk_ids) f;
   return array(select h from ragdb_internal.search_as(corpus.name, asked) h order by h.rank);
 end $$;
-comment on function ragdb_internal.search_turns is
-  'Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what '
-  'ragdb.search raises.';
 
--- A slice comes by the id of a stored one, or by anchor and policy and is built now.
+-- Returns a stored slice by its id, or builds one by anchor and policy. A slice comes by the id of
+-- a stored one, or by anchor and policy and is built now. Raises RG400, RG430, RG431, RG434, RG435.
 create or replace function ragdb_internal.named_slice(
   corpus ragdb.corpora, slice_id text, anchor text, policy jsonb,
   out slice ragdb.slices, out resolved ragdb.slice_policies)
@@ -149,9 +144,6 @@ begin
     slice := (ragdb_internal.assemble_slice(corpus, named_slice.anchor, resolved)).slice;
   end if;
 end $$;
-comment on function ragdb_internal.named_slice is
-  'Returns a stored slice by its id, or builds one by anchor and policy. Raises RG400, RG430, '
-  'RG431, RG434, RG435.';
 
 -- Definer, like ragdb.search_global: turns, slices and keys are granted to nobody.
 create or replace function ragdb.search_slice(

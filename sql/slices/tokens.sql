@@ -1,5 +1,7 @@
 -- The admissibility token: a signature over the fingerprints of a slice.
 
+-- Signs a slice with the active key, for 30 days. Raises RG433 when there is none, or its secret is
+-- not at hand.
 create or replace function ragdb_internal.issue_token(
   corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies)
 returns text
@@ -24,6 +26,3 @@ begin
       policy.sha256, slice.graph_snapshot_hash, slice.schema_version, v_issued, v_expires)),
       'hex'));
 end $$;
-comment on function ragdb_internal.issue_token is
-  'Signs a slice with the active key, for 30 days. Raises RG433 when there is none, or its secret '
-  'is not at hand.';

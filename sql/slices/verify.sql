@@ -1,5 +1,6 @@
 -- A slice is verified against the rows: what was admitted must still be there and say the same.
 
+-- Returns the members of a stored slice that are gone or say something else now.
 create or replace function ragdb_internal.changed_members(slice ragdb.slices) returns text[]
 language sql stable parallel safe
 return array(
@@ -8,18 +9,16 @@ return array(
     left join ragdb.chunks c on c.corpus_id = (slice).corpus_id and c.chunk_id = o.chunk_id
     where ragdb_internal.content_hash(c.text) is distinct from o.content_hash
     order by o.chunk_id collate "C");
-comment on function ragdb_internal.changed_members is
-  'Returns the members of a stored slice that are gone or say something else now.';
 
+-- Says what has changed about a stored slice whose fingerprint is no longer the same.
 create or replace function ragdb_internal.slice_changes(slice ragdb.slices) returns text
 language sql stable parallel safe
 return coalesce(
   'chunks changed or gone since: ' || nullif(pg_catalog.left(
     pg_catalog.array_to_string(ragdb_internal.changed_members(slice), ', '), 500), ''),
   'edges between the members changed since');
-comment on function ragdb_internal.slice_changes is
-  'Says what has changed about a stored slice whose fingerprint is no longer the same.';
 
+-- Says why a token of a key (null: there is none of that id) cannot be verified by it.
 create or replace function ragdb_internal.key_reason(key ragdb.signing_keys, key_id text)
 returns text
 language sql stable parallel safe
@@ -33,10 +32,10 @@ return case
   else pg_catalog.format('key_absent: the secret of key %s is not at hand; import it, or give it '
     'to this session', ragdb_internal.quote(key_id))
   end;
-comment on function ragdb_internal.key_reason is
-  'Says why a token of a key (null: there is none of that id) cannot be verified by it.';
 
--- What is wrong with a token is the first of these that holds; null when nothing is.
+-- Says why a token is not one that was issued here for the fields of a slice under its policy
+-- (null: not known) and has not ended; null when it is. What is wrong with a token is the first of
+-- these that holds; null when nothing is.
 create or replace function ragdb_internal.token_problem(
   corpus ragdb.corpora, token text, slice ragdb.slices, policy ragdb.slice_policies)
 returns text
@@ -78,10 +77,9 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.token_problem is
-  'Says why a token is not one that was issued here for the fields of a slice under its policy '
-  '(null: not known) and has not ended; null when it is.';
 
+-- Says why a slice recomputed from the rows (its members, the stored slice, or a new build) is not
+-- the one signed; null when it is.
 create or replace function ragdb_internal.evidence_problem(
   corpus ragdb.corpora, signed ragdb.slices, policy ragdb.slice_policies)
 returns text
@@ -118,9 +116,6 @@ begin
     when v_found.chunk_ids = v_stored.chunk_ids then ragdb_internal.slice_changes(v_stored)
     else 'the chunks, their contents or their edges are not those that were signed' end;
 end $$;
-comment on function ragdb_internal.evidence_problem is
-  'Says why a slice recomputed from the rows (its members, the stored slice, or a new build) is '
-  'not the one signed; null when it is.';
 
 -- The token says who signed what and until when; the rows say whether what was signed is still
 -- there. Both must agree. Definer: slices and keys are granted to nobody.

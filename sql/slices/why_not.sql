@@ -1,6 +1,8 @@
 -- Why a chunk was not among the hits of a recorded retrieval: the steps of the retrieval in their
 -- order, each asked whether the chunk fell out there.
 
+-- Says at which rank a chunk was found: step hit, or rerank where a reranker put it behind what was
+-- returned, and whether its text is still the same; nulls for a chunk that is not among the hits.
 create or replace function ragdb_internal.why_returned(
   trace ragdb.retrieval_traces, chunk_id text, out step text, out reason text)
 language plpgsql stable parallel safe
@@ -33,11 +35,9 @@ begin
   reason := reason || case when v_hit.content_hash is distinct from v_now.content_hash
     then '; it has changed or gone since' else '' end;
 end $$;
-comment on function ragdb_internal.why_returned is
-  'Says at which rank a chunk was found: step hit, or rerank where a reranker put it behind what '
-  'was returned, and whether its text is still the same; nulls for a chunk that is not among the '
-  'hits.';
 
+-- Says why a recorded retrieval did not look at a chunk (step corpus, slice or filter), or why that
+-- cannot be known (unknown); nulls when it looked at it. Raises RG435.
 create or replace function ragdb_internal.why_not_searched(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint, chunk_id text,
   out step text, out reason text)
@@ -70,11 +70,10 @@ begin
     end if;
   end if;
 end $$;
-comment on function ragdb_internal.why_not_searched is
-  'Says why a recorded retrieval did not look at a chunk (step corpus, slice or filter), or why '
-  'that cannot be known (unknown); nulls when it looked at it. Raises RG435.';
 
--- The chunk alone is searched for again, without the limits of the call, which are then compared.
+-- Says where a chunk fell out of the ranking of a recorded retrieval: step ranking, filter,
+-- min_score or limit. The chunk alone is searched for again, without the limits of the call, which
+-- are then compared.
 create or replace function ragdb_internal.why_not_ranked(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint, chunk_id text,
   out step text, out reason text)
@@ -121,9 +120,6 @@ begin
         select round(min(h.score)::numeric, 4) from ragdb.trace_hits(trace.id) h), '');
   end if;
 end $$;
-comment on function ragdb_internal.why_not_ranked is
-  'Says where a chunk fell out of the ranking of a recorded retrieval: step ranking, filter, '
-  'min_score or limit.';
 
 -- Definer: traces are granted to nobody.
 create or replace function ragdb.why_not(trace_id uuid, chunk_id text)

@@ -1,13 +1,14 @@
 -- Embeddings of chunks by a static embedder, made in the transaction that writes the chunks.
 
--- Half precision has no odd numbers past 2048.
+-- Returns a vector in half precision; null where that is another. Half precision has no odd numbers
+-- past 2048.
 create or replace function ragdb_internal.exact_half(embedding vector) returns halfvec
 language sql immutable parallel safe
 return case when ragdb_internal.halves(exact_half.embedding)::vector = exact_half.embedding
   then ragdb_internal.halves(exact_half.embedding) end;
-comment on function ragdb_internal.exact_half is
-  'Returns a vector in half precision; null where that is another.';
 
+-- Embeds chunks of a space by its static embedder: a row for each chunk, and one for each word of
+-- up to 32 characters that had to be cut, with its vector, null where half precision has it not.
 create or replace function ragdb_internal.static_embeddings(
   space ragdb.embedding_spaces, model ragdb.static_models, chunk_nos integer[])
 returns table (chunk_no integer, input_hash bytea, word text, half halfvec)
@@ -48,13 +49,11 @@ begin
     select null, null, m.word, ragdb_internal.exact_half(m.total)
       from made m where length(m.word) <= 32;
 end $$;
-comment on function ragdb_internal.static_embeddings is
-  'Embeds chunks of a space by its static embedder: a row for each chunk, and one for each word of '
-  'up to 32 characters that had to be cut, with its vector, null where half precision has it not.';
 
--- Workers cannot share a list, but they can share the branches of a union, of which each runs as a
--- whole. Three are what the leader and the two workers of the default settings do at once. Few
--- chunks are embedded sooner than workers start.
+-- Embeds chunks as ragdb_internal.static_embeddings does, many of them by parallel workers. Workers
+-- cannot share a list, but they can share the branches of a union, of which each runs as a whole.
+-- Three are what the leader and the two workers of the default settings do at once. Few chunks are
+-- embedded sooner than workers start.
 create or replace function ragdb_internal.shared_embeddings(
   space ragdb.embedding_spaces, model ragdb.static_models, chunk_nos integer[])
 returns table (chunk_no integer, input_hash bytea, word text, half halfvec)
@@ -78,11 +77,10 @@ begin
     union all
     select c.* from ragdb_internal.static_embeddings(space, model, chunk_nos[2 * v_third + 1 :]) c;
 end $$;
-comment on function ragdb_internal.shared_embeddings is
-  'Embeds chunks as ragdb_internal.static_embeddings does, many of them by parallel workers.';
 
--- Not a foreign key: it would look for the embedder at each word. Words are stored only under the
--- lock of a corpus with a space of the embedder, which cannot go before the space.
+-- Trigger of ragdb.static_models: removes the words that were kept for the static embedders that
+-- went. Not a foreign key: it would look for the embedder at each word. Words are stored only under
+-- the lock of a corpus with a space of the embedder, which cannot go before the space.
 create or replace function ragdb_internal.drop_words() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -92,15 +90,13 @@ begin
     where w.embedder_id in (select g.embedder_id from gone g);
   return null;
 end $$;
-comment on function ragdb_internal.drop_words is
-  'Trigger of ragdb.static_models: removes the words that were kept for the static embedders that '
-  'went.';
 create or replace trigger words_go_with_model after delete on ragdb.static_models
   referencing old table as gone for each statement
   execute function ragdb_internal.drop_words();
 
--- Words are kept by one transaction at a time, and who comes second keeps none: nobody waits for
--- what another has not committed.
+-- Embeds chunks of a space by its static embedder and stores the embeddings, and the vectors of
+-- words that had to be cut, unless another transaction is at it. Words are kept by one transaction
+-- at a time, and who comes second keeps none: nobody waits for what another has not committed.
 create or replace function ragdb_internal.store_static(
   space ragdb.embedding_spaces, model ragdb.static_models, chunk_nos integer[])
 returns void
@@ -126,12 +122,10 @@ begin
     from made m where m.chunk_no is not null
     on conflict do nothing;
 end $$;
-comment on function ragdb_internal.store_static is
-  'Embeds chunks of a space by its static embedder and stores the embeddings, and the vectors of '
-  'words that had to be cut, unless another transaction is at it.';
 
--- In an order, so that two that forget do not deadlock. A word that another text has is cut again
--- where it is asked for.
+-- Takes the words of some texts out of those that static embedders keep because they had to cut
+-- them. In an order, so that two that forget do not deadlock. A word that another text has is cut
+-- again where it is asked for.
 create or replace function ragdb_internal.forget_words(texts text[]) returns void
 language sql
 set search_path = pg_catalog, pg_temp
@@ -147,10 +141,8 @@ begin atomic
   delete from ragdb.static_words w using gone g
     where w.embedder_id = g.embedder_id and w.word = g.word;
 end;
-comment on function ragdb_internal.forget_words is
-  'Takes the words of some texts out of those that static embedders keep because they had to cut '
-  'them.';
 
+-- Gives chunks of a static space the embeddings that they lack; the caller holds the corpus lock.
 create or replace function ragdb_internal.embed_chunks(
   space ragdb.embedding_spaces, chunk_nos integer[])
 returns void
@@ -173,9 +165,9 @@ begin
     perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 15999]);
   end loop;
 end $$;
-comment on function ragdb_internal.embed_chunks is
-  'Gives chunks of a static space the embeddings that they lack; the caller holds the corpus lock.';
 
+-- Embeds chunks that have just been written, in the spaces of their corpus that static embedders
+-- fill; the caller holds the corpus lock.
 create or replace function ragdb_internal.embed_written(corpus ragdb.corpora, chunk_nos integer[])
 returns void
 language sql
@@ -187,10 +179,9 @@ begin atomic
     -- an import brings its embeddings along
     and (embed_written.corpus).import_xid is distinct from pg_catalog.pg_current_xact_id();
 end;
-comment on function ragdb_internal.embed_written is
-  'Embeds chunks that have just been written, in the spaces of their corpus that static embedders '
-  'fill; the caller holds the corpus lock.';
 
+-- Embeds every chunk that a space lacks, where its embedder is static; the caller holds the corpus
+-- lock.
 create or replace function ragdb_internal.fill_static(space ragdb.embedding_spaces) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -202,10 +193,8 @@ begin
       select c.chunk_no from ragdb.chunks c where c.corpus_id = space.corpus_id));
   end if;
 end $$;
-comment on function ragdb_internal.fill_static is
-  'Embeds every chunk that a space lacks, where its embedder is static; the caller holds the '
-  'corpus lock.';
 
+-- Has a new corpus embedded by the default embedder, if there is one.
 create or replace function ragdb_internal.bind_default(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -219,5 +208,3 @@ begin
     perform ragdb_internal.make_space(bind_default.corpus_id, v_embedder, 'current', 16, 128);
   end if;
 end $$;
-comment on function ragdb_internal.bind_default is
-  'Has a new corpus embedded by the default embedder, if there is one.';

@@ -5,7 +5,8 @@
 -- rounded to halves. Vectors of words are whole numbers and weights are eighths, so the sum is the
 -- same in whatever order it is made, on every machine.
 
--- Not in SQL: such a function is planned in each transaction before PostgreSQL 18.
+-- Returns the row of a static embedder; null for any other. Not in SQL: such a function is planned
+-- in each transaction before PostgreSQL 18.
 create or replace function ragdb_internal.static_model(embedder_id integer)
 returns ragdb.static_models
 language plpgsql stable parallel safe
@@ -14,18 +15,16 @@ as $$
 begin
   return (select m from ragdb.static_models m where m.embedder_id = static_model.embedder_id);
 end $$;
-comment on function ragdb_internal.static_model is
-  'Returns the row of a static embedder; null for any other.';
 
+-- Tells whether an embedder runs inside the database.
 create or replace function ragdb_internal.is_static(embedder_id integer) returns boolean
 language sql stable parallel safe
 return exists (select from ragdb.static_models m where m.embedder_id = is_static.embedder_id);
-comment on function ragdb_internal.is_static is
-  'Tells whether an embedder runs inside the database.';
 
+-- A word and its vector.
 create type ragdb_internal.word_vector as (word text, embedding vector);
-comment on type ragdb_internal.word_vector is 'A word and its vector.';
 
+-- Returns the vectors of words that are not pieces, zero where no part of one is known.
 create or replace function ragdb_internal.cut_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
 language sql stable parallel safe
@@ -40,9 +39,8 @@ begin atomic
       offset 0) c on true
   group by p.word;
 end;
-comment on function ragdb_internal.cut_vectors is
-  'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
+-- Returns different words with the vectors that are stored of them; null of those that must be cut.
 -- Each is looked up by key, whatever the planner believes of the tables.
 create or replace function ragdb_internal.kept_vectors(model ragdb.static_models, words text[])
 returns table (word text, half halfvec)
@@ -60,27 +58,24 @@ begin atomic
         and p.embedding is null
       offset 0) s on true;
 end;
-comment on function ragdb_internal.kept_vectors is
-  'Returns different words with the vectors that are stored of them; null of those that must be '
-  'cut.';
 
+-- Returns the vector of a word, or a sum of them, by their weight in eighths.
 create or replace function ragdb_internal.weighed(embedding vector, eighths integer)
 returns vector
 language sql immutable parallel safe
 return case when weighed.eighths = 8 then weighed.embedding
   else weighed.embedding * pg_catalog.array_fill((weighed.eighths / 8::float8)::real,
     array[vector_dims(weighed.embedding)])::vector end;
-comment on function ragdb_internal.weighed is
-  'Returns the vector of a word, or a sum of them, by their weight in eighths.';
 
+-- Returns a vector scaled to length 1, its numbers rounded to halves; null for zero.
 create or replace function ragdb_internal.unit_halves(total vector) returns vector
 language sql immutable parallel safe
 return case when vector_norm(unit_halves.total) > 0
   then l2_normalize(unit_halves.total)::halfvec::vector end;
-comment on function ragdb_internal.unit_halves is
-  'Returns a vector scaled to length 1, its numbers rounded to halves; null for zero.';
 
--- A title and headings say in a few words what a chunk is about, and a long text would drown them.
+-- Returns the sum of a chunk of that of its title and heading path and that of its text, in which
+-- the former is made a third as long as the latter if it is shorter. Null is what has no word. A
+-- title and headings say in a few words what a chunk is about, and a long text would drown them.
 -- The factor is in eighths, so that this sum is exact too.
 create or replace function ragdb_internal.headed(head vector, body vector) returns vector
 language sql immutable parallel safe
@@ -91,12 +86,11 @@ return case
     greatest(1, pg_catalog.round(
       8 * vector_norm(headed.body) / (3 * nullif(vector_norm(headed.head), 0))) / 8)::real,
     array[vector_dims(headed.head)])::vector end;
-comment on function ragdb_internal.headed is
-  'Returns the sum of a chunk of that of its title and heading path and that of its text, in which '
-  'the former is made a third as long as the latter if it is shorter. Null is what has no word.';
 
--- The words that must be cut are cut together. The others stay halves until they are hashed: what
--- is stored on the way is half as large.
+-- Returns the sums of texts, zero where no word is known; then the words that had to be cut,
+-- without n, with their vectors. Texts without words have no row. The words that must be cut are
+-- cut together. The others stay halves until they are hashed: what is stored on the way is half as
+-- large.
 create or replace function ragdb_internal.sums_of_texts(model ragdb.static_models, texts text[])
 returns table (n integer, total vector, word text)
 language sql stable parallel safe
@@ -128,14 +122,11 @@ begin atomic
   union all
   select null, t.embedding, t.word from cut t;
 end;
-comment on function ragdb_internal.sums_of_texts is
-  'Returns the sums of texts, zero where no word is known; then the words that had to be cut, '
-  'without n, with their vectors. Texts without words have no row.';
 
--- Planned once, with the functions above as parts of the statement: to plan it takes longer than to
--- embed a text, and before PostgreSQL 18 SQL functions that stay functions are planned at each
--- call. What is joined is as large as the texts, and is hashed whatever the planner
--- believes.
+-- Returns what ragdb_internal.sums_of_texts does, by a plan that is kept. Planned once, with the
+-- functions above as parts of the statement: to plan it takes longer than to embed a text, and
+-- before PostgreSQL 18 SQL functions that stay functions are planned at each call. What is joined
+-- is as large as the texts, and is hashed whatever the planner believes.
 create or replace function ragdb_internal.summed_texts(model ragdb.static_models, texts text[])
 returns table (n integer, total vector, word text)
 language plpgsql stable parallel safe
@@ -152,14 +143,11 @@ as $$
 begin
   return query select s.* from ragdb_internal.sums_of_texts(model, texts) s;
 end $$;
-comment on function ragdb_internal.summed_texts is
-  'Returns what ragdb_internal.sums_of_texts does, by a plan that is kept.';
 
+-- Returns what a static embedder gives a text that has no word it knows: the opposite of all its
+-- pieces together, which is near to nothing.
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
 return (
   select ragdb_internal.unit_halves(p.embedding::vector) from ragdb.static_pieces p
   where p.embedder_id = unknown_text.embedder_id and p.piece = '');
-comment on function ragdb_internal.unknown_text is
-  'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '
-  'pieces together, which is near to nothing.';

@@ -1,4 +1,7 @@
 -- Loading a static embedder: its pieces, then its binding, in one transaction.
+
+-- Refuses to load pieces into an embedder that is bound, or that promises what a static one does
+-- not have. Raises RG409, RG417.
 create or replace function ragdb_internal.check_loadable(embedder ragdb.embedders) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -16,10 +19,9 @@ begin
             hint = 'create it with its name, its dimensions and nothing else';
   end if;
 end $$;
-comment on function ragdb_internal.check_loadable is
-  'Refuses to load pieces into an embedder that is bound, or that promises what a static one does '
-  'not have. Raises RG409, RG417.';
 
+-- Refuses pieces without a rank and a vector each, and such as are there. Raises RG409, RG417,
+-- RG418.
 create or replace function ragdb_internal.check_pieces(
   embedder ragdb.embedders, pieces text[], ranks integer[], vectors real[])
 returns void
@@ -50,9 +52,6 @@ begin
             hint = 'load under another name, or all in one transaction';
   end if;
 end $$;
-comment on function ragdb_internal.check_pieces is
-  'Refuses pieces without a rank and a vector each, and such as are there. Raises RG409, RG417, '
-  'RG418.';
 
 -- In SQL, because PL/pgSQL copies an array for each part that is taken of it.
 create or replace function ragdb.put_static_pieces(
@@ -81,6 +80,8 @@ comment on function ragdb.put_static_pieces is
   'returns how many. A piece that begins words begins with a space; the empty one is what a text '
   'without known words gets. Raises RG409, RG416, RG417, RG418.';
 
+-- Returns the SHA-256 (hex) over all pieces of a static embedder in the order of their bytes: the
+-- length of each and its rank as 4 bytes, its vector as pgvector sends it.
 create or replace function ragdb_internal.pieces_digest(embedder_id integer) returns text
 language sql stable parallel safe
 return (
@@ -89,11 +90,9 @@ return (
       || pg_catalog.convert_to(p.piece, 'UTF8') || pg_catalog.int4send(p.rank)
       || halfvec_send(p.embedding), '' order by p.piece)), 'hex')
   from ragdb.static_pieces p where p.embedder_id = pieces_digest.embedder_id);
-comment on function ragdb_internal.pieces_digest is
-  'Returns the SHA-256 (hex) over all pieces of a static embedder in the order of their bytes: the '
-  'length of each and its rank as 4 bytes, its vector as pgvector sends it.';
 
--- Half precision has no fractions from 1024 to 2047.
+-- Tells whether all vectors of a static embedder come back when a vector of 1536s is added and
+-- taken off again: then their numbers are whole. Half precision has no fractions from 1024 to 2047.
 create or replace function ragdb_internal.are_whole(embedder_id integer, large vector)
 returns boolean
 language sql stable parallel safe
@@ -101,18 +100,16 @@ return (
   select coalesce(bool_and((p.embedding + l.large) - l.large = p.embedding), true)
   from (select are_whole.large::halfvec as large offset 0) l cross join ragdb.static_pieces p
   where p.embedder_id = are_whole.embedder_id);
-comment on function ragdb_internal.are_whole is
-  'Tells whether all vectors of a static embedder come back when a vector of 1536s is added and '
-  'taken off again: then their numbers are whole.';
 
+-- Tells whether no piece of two characters or more of a static embedder has a digit.
 create or replace function ragdb_internal.splits_digits(embedder_id integer) returns boolean
 language sql stable parallel safe
 return not exists (
   select from ragdb.static_pieces p
   where p.embedder_id = splits_digits.embedder_id and p.piece ~ '.[0-9]|[0-9].');
-comment on function ragdb_internal.splits_digits is
-  'Tells whether no piece of two characters or more of a static embedder has a digit.';
 
+-- Refuses pieces that are not those of a digest, whose numbers are not whole, or that lack the
+-- empty one. Raises RG417, RG418.
 create or replace function ragdb_internal.check_bound(embedder ragdb.embedders, digest text)
 returns void
 language plpgsql stable parallel safe
@@ -140,9 +137,6 @@ begin
             hint = 'put the piece '''' with a vector that is not zero';
   end if;
 end $$;
-comment on function ragdb_internal.check_bound is
-  'Refuses pieces that are not those of a digest, whose numbers are not whole, or that lack the '
-  'empty one. Raises RG417, RG418.';
 
 create or replace function ragdb.bind_static(
   embedder text, tokenizer text, folding text, digest text, lexical_weight float8 default 0.75)

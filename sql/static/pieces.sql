@@ -1,8 +1,10 @@
 -- How a word that is not a piece itself is cut into pieces, by each of three kinds of tokenizers.
 -- The space that begins a word is cut with it. Letters that no piece has stay, and count nothing.
 
--- Half of the words that a collection brings have digits. Where each digit is a piece by itself,
--- what stands between digits is cut alone.
+-- Returns the parts of words that are cut by themselves, in no order: each digit and what stands
+-- between digits, or the whole word. A space stands where a word begins. Half of the words that a
+-- collection brings have digits. Where each digit is a piece by itself, what stands between digits
+-- is cut alone.
 create or replace function ragdb_internal.word_runs(words text[], splits_digits boolean)
 returns table (word text, run text)
 language sql immutable parallel safe
@@ -22,15 +24,13 @@ begin atomic
   from split s cross join lateral pg_catalog.string_to_table(s.word, null) d (digit)
   where s.is_split and d.digit collate "C" between '0' and '9';
 end;
-comment on function ragdb_internal.word_runs is
-  'Returns the parts of words that are cut by themselves, in no order: each digit and what stands '
-  'between digits, or the whole word. A space stands where a word begins.';
 
--- The two neighbours whose joint piece ranks first become one, as long as there are any. The pieces
--- that stand in a word are read once, the first in rank first; a turn takes the first of them that
--- begins where a part begins and ends where the next part ends. Where a part begins, its byte says
--- where it ends; all other bytes are 0. Series stand in select lists, where no row of them is
--- stored, and a turn reads no further than it has to.
+-- Cuts words of up to 64 characters as byte pair encoding does: letters are joined, the pair of the
+-- least rank first. The two neighbours whose joint piece ranks first become one, as long as there
+-- are any. The pieces that stand in a word are read once, the first in rank first; a turn takes the
+-- first of them that begins where a part begins and ends where the next part ends. Where a part
+-- begins, its byte says where it ends; all other bytes are 0. Series stand in select lists, where
+-- no row of them is stored, and a turn reads no further than it has to.
 create or replace function ragdb_internal.merged_pieces(
   embedder_id integer, words text[], longest integer, splits_digits boolean)
 returns table (word text, piece text)
@@ -81,10 +81,8 @@ begin
     union all
     select r.word, r.run from runs r where length(r.run) = 1;
 end $$;
-comment on function ragdb_internal.merged_pieces is
-  'Cuts words of up to 64 characters as byte pair encoding does: letters are joined, the pair of '
-  'the least rank first.';
 
+-- Cuts a word as WordPiece does: the longest piece first, then the longest of what is left.
 create or replace function ragdb_internal.longest_pieces(
   embedder_id integer, word text, longest integer)
 returns text[]
@@ -110,9 +108,8 @@ begin
   end loop;
   return v_pieces;
 end $$;
-comment on function ragdb_internal.longest_pieces is
-  'Cuts a word as WordPiece does: the longest piece first, then the longest of what is left.';
 
+-- Cuts a word as a unigram model does: into the pieces whose ranks have the largest sum.
 create or replace function ragdb_internal.likeliest_pieces(
   embedder_id integer, word text, longest integer)
 returns text[]
@@ -150,10 +147,9 @@ begin
   end loop;
   return v_pieces;
 end $$;
-comment on function ragdb_internal.likeliest_pieces is
-  'Cuts a word as a unigram model does: into the pieces whose ranks have the largest sum.';
 
--- One row, so that who joins the words with others hashes these.
+-- Returns the pieces of words, and between them letters that no piece has. One row, so that who
+-- joins the words with others hashes these.
 create or replace function ragdb_internal.word_pieces(model ragdb.static_models, words text[])
 returns table (word text, piece text)
 language plpgsql stable parallel safe rows 1
@@ -175,5 +171,3 @@ begin
         else ragdb_internal.likeliest_pieces(model.embedder_id, ' ' || w.word, model.longest)
         end) p (piece);
 end $$;
-comment on function ragdb_internal.word_pieces is
-  'Returns the pieces of words, and between them letters that no piece has.';

@@ -3,7 +3,9 @@
 -- To start the statement that embeds many texts takes longer than to embed a question, so a text
 -- has a smaller one, with what it does not know in another. Both make the same sum.
 
--- A subquery is looked up only where the one before it found nothing.
+-- Returns the sum of the words of a text whose vectors are stored (null: of none), how many words
+-- there are, how many are known as a whole, and those that must be cut with their weights (null:
+-- none). A subquery is looked up only where the one before it found nothing.
 create or replace function ragdb_internal.found_words(model ragdb.static_models, text text)
 returns table (total vector, words bigint, known bigint, missing text[], eighths integer[])
 language sql stable parallel safe
@@ -25,11 +27,8 @@ begin atomic
       offset 0) p
     offset 0) f;
 end;
-comment on function ragdb_internal.found_words is
-  'Returns the sum of the words of a text whose vectors are stored (null: of none), how many words '
-  'there are, how many are known as a whole, and those that must be cut with their weights (null: '
-  'none).';
 
+-- Adds to a sum the words of a text that must be cut, by their weights in eighths.
 create or replace function ragdb_internal.with_cut_words(
   model ragdb.static_models, found vector, words text[], eighths integer[])
 returns table (total vector)
@@ -45,9 +44,9 @@ begin atomic
       join ragdb_internal.cut_vectors(with_cut_words.model, with_cut_words.words) v
         on v.word = m.word) a;
 end;
-comment on function ragdb_internal.with_cut_words is
-  'Adds to a sum the words of a text that must be cut, by their weights in eighths.';
 
+-- Returns the embedding of a text; null where no word is known, or where the share of its words
+-- that are known as a whole, counting one more that is, does not pass a given one.
 create or replace function ragdb_internal.known_embedding(
   model ragdb.static_models, text text, share float8)
 returns real[]
@@ -78,10 +77,8 @@ begin
   end if;
   return ragdb_internal.numbers(ragdb_internal.unit_halves(v_total));
 end $$;
-comment on function ragdb_internal.known_embedding is
-  'Returns the embedding of a text; null where no word is known, or where the share of its words '
-  'that are known as a whole, counting one more that is, does not pass a given one.';
 
+-- Returns the embedder that new corpora get; null without one.
 create or replace function ragdb_internal.default_embedder() returns integer
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -92,9 +89,8 @@ begin
       join ragdb.embedders e on to_jsonb(e.name) = s.value
     where s.key = 'default_embedder');
 end $$;
-comment on function ragdb_internal.default_embedder is
-  'Returns the embedder that new corpora get; null without one.';
 
+-- Returns the row of an embedder, of the one that new corpora get for null. Raises RG416.
 create or replace function ragdb_internal.embedder_or_default(embedder text)
 returns ragdb.embedders
 language plpgsql stable parallel safe
@@ -115,8 +111,6 @@ begin
   end if;
   return v_default;
 end $$;
-comment on function ragdb_internal.embedder_or_default is
-  'Returns the row of an embedder, of the one that new corpora get for null. Raises RG416.';
 
 create or replace function ragdb.embed(text text, embedder text default null) returns real[]
 language plpgsql stable parallel safe security definer

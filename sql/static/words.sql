@@ -1,6 +1,7 @@
 -- The words of a text, as static embedders count them.
 
--- A pass for each sign costs a fifth of what translate() or a regular expression do.
+-- Returns a text with a space for each ASCII character that is neither a letter nor a digit. A pass
+-- for each sign costs a fifth of what translate() or a regular expression do.
 create or replace function ragdb_internal.without_signs(text text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -18,11 +19,10 @@ begin
     '*', ' '), '<', ' '), '>', ' '), '#', ' '), '{', ' '), '}', ' ');
   return regexp_replace(v_words, E'[\\x01-\\x1f!#-&*+;-@[-^{-\\x7f]+', ' ', 'g');
 end $$;
-comment on function ragdb_internal.without_signs is
-  'Returns a text with a space for each ASCII character that is neither a letter nor a digit.';
 
--- A word is a run of letters, marks and numbers. In scripts without spaces every letter begins one.
--- The case is folded first where the model knows one case only.
+-- Returns the words of a text with spaces between them, folded by none, case or accents. A word is
+-- a run of letters, marks and numbers. In scripts without spaces every letter begins one. The case
+-- is folded first where the model knows one case only.
 create or replace function ragdb_internal.spaced_words(text text, folding text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -46,15 +46,13 @@ begin
   end if;
   return v_words;
 end $$;
-comment on function ragdb_internal.spaced_words is
-  'Returns the words of a text with spaces between them, folded by none, case or accents.';
 
+-- A word of the n-th of some texts, and its weight there in eighths.
 create type ragdb_internal.counted_word as (n integer, word text, eighths integer);
-comment on type ragdb_internal.counted_word is
-  'A word of the n-th of some texts, and its weight there in eighths.';
 
--- A word weighs the square root of how often it stands in a text, rounded to an eighth: sums of
--- whole numbers of eighths are exact in whatever order they are made.
+-- Returns the different words of each of some texts, cut to 64 characters, with their weights. A
+-- word weighs the square root of how often it stands in a text, rounded to an eighth: sums of whole
+-- numbers of eighths are exact in whatever order they are made.
 create or replace function ragdb_internal.counted_words(texts text[], folding text)
 returns setof ragdb_internal.counted_word
 language sql immutable parallel safe
@@ -71,5 +69,3 @@ begin atomic
       where u.word <> ''
       group by 1) w;
 end;
-comment on function ragdb_internal.counted_words is
-  'Returns the different words of each of some texts, cut to 64 characters, with their weights.';

@@ -4,6 +4,9 @@
 -- Words are numbered from 1. What is known of them is in arrays, one entry a word, because the
 -- steps go to and fro in a text: an array of numbers is read at any place in the same time.
 
+-- Returns the words of a text: where they start and end in characters and in bytes, the level of
+-- the break before each, whether it opens a line, and the markers of code fences with their first
+-- three characters. All are null for a text without words.
 create or replace function ragdb_internal.chunker_words(text text, strategy text)
 returns table (
   starts integer[], ends integer[], byte_starts integer[], byte_ends integer[], levels integer[],
@@ -44,11 +47,8 @@ begin atomic
     array_agg(left(w.word, 3) order by w.n) filter (where w.opens_line and w.word ~ '^(```|~~~)')
   from word w;
 end;
-comment on function ragdb_internal.chunker_words is
-  'Returns the words of a text: where they start and end in characters and in bytes, the level of '
-  'the break before each, whether it opens a line, and the markers of code fences with their first '
-  'three characters. All are null for a text without words.';
 
+-- Returns the levels of the breaks of a text, those inside code fences -1 at a line end, else -2.
 create or replace function ragdb_internal.fenced_levels(
   levels integer[], opens_line boolean[], markers integer[], marker_kinds text[])
 returns integer[]
@@ -80,9 +80,8 @@ begin
   end loop;
   return v_levels;
 end $$;
-comment on function ragdb_internal.fenced_levels is
-  'Returns the levels of the breaks of a text, those inside code fences -1 at a line end, else -2.';
 
+-- Returns the words that start a section of a text.
 create or replace function ragdb_internal.section_starts(
   levels integer[], opens_line boolean[], strategy text)
 returns integer[]
@@ -122,5 +121,3 @@ begin
   end loop;
   return v_starts;
 end $$;
-comment on function ragdb_internal.section_starts is
-  'Returns the words that start a section of a text.';

@@ -2,13 +2,13 @@
 -- packed into chunks. ragdb/ingest/chunker.py is its twin, and a property test holds both to the
 -- same boundaries.
 
+-- Returns a unit of the chunker in the singular, null for what is not one.
 create or replace function ragdb_internal.checked_unit(unit text) returns text
 language sql immutable parallel safe
 return case when checked_unit.unit in ('token', 'tokens', 'word', 'words', 'char', 'chars')
   then pg_catalog.rtrim(checked_unit.unit, 's') end;
-comment on function ragdb_internal.checked_unit is
-  'Returns a unit of the chunker in the singular, null for what is not one.';
 
+-- Refuses arguments of the chunker that are null or out of range. Raises RG400.
 create or replace function ragdb_internal.check_chunking(
   text text, strategy text, max_tokens integer, overlap integer, unit text)
 returns void
@@ -43,9 +43,9 @@ begin
         hint = 'the default is 48';
   end if;
 end $$;
-comment on function ragdb_internal.check_chunking is
-  'Refuses arguments of the chunker that are null or out of range. Raises RG400.';
 
+-- Returns the word from first to before upto that a chunk starts with: the first of the highest
+-- level among those that fill a quarter of the room, or among all where these are within a fence.
 create or replace function ragdb_internal.chunk_cut(
   levels integer[], froms integer[], tos integer[], per integer, first integer, upto integer,
   room integer)
@@ -69,10 +69,9 @@ begin
   end loop;
   return case when levels[v_filling] >= 0 then v_filling else v_highest end;
 end $$;
-comment on function ragdb_internal.chunk_cut is
-  'Returns the word from first to before upto that a chunk starts with: the first of the highest '
-  'level among those that fill a quarter of the room, or among all where these are within a fence.';
 
+-- Returns the word before which a chunk ends that shares text with the chunk after it, which starts
+-- with word cut: whole segments of that level, at most overlap.
 create or replace function ragdb_internal.shared_end(
   levels integer[], froms integer[], tos integer[], cut integer, upto integer, overlap integer,
   most integer)
@@ -93,10 +92,8 @@ begin
   end loop;
   return v_end;
 end $$;
-comment on function ragdb_internal.shared_end is
-  'Returns the word before which a chunk ends that shares text with the chunk after it, which '
-  'starts with word cut: whole segments of that level, at most overlap.';
 
+-- Returns the chunks of a text, last first: the first word of each, and the word after its last.
 -- From the end of the text to its beginning. A size in words is a difference of numbers; one in
 -- tokens is a difference of characters by four, rounded up: it is at most n where the characters
 -- are at most 4 n.
@@ -142,9 +139,9 @@ begin
     end loop;
   end loop;
 end $$;
-comment on function ragdb_internal.pack_words is
-  'Returns the chunks of a text, last first: the first word of each, and the word after its last.';
 
+-- Cuts a text into chunks by para-sent/1: strategy paragraph, semantic, page or window; max_tokens
+-- 1 to 1000000, overlap less, both in tokens of four characters, words or chars. Raises RG400.
 create or replace function ragdb_internal.chunk_text(
   text text, strategy text default 'paragraph', max_tokens integer default 240,
   overlap integer default 48, unit text default 'token')
@@ -184,7 +181,3 @@ begin
         offset 0) c (start_offset, end_offset, byte_start, byte_end)
     order by p.n desc;
 end $$;
-comment on function ragdb_internal.chunk_text is
-  'Cuts a text into chunks by para-sent/1: strategy paragraph, semantic, page or window; '
-  'max_tokens 1 to 1000000, overlap less, both in tokens of four characters, words or chars. '
-  'Raises RG400.';

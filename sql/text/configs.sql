@@ -1,6 +1,7 @@
 -- The text configurations that a corpus may have, and the language that each is for.
 
--- Those of every version of PostgreSQL from 16 on.
+-- Lists the text configurations a corpus may have, each with its language code; simple is for no
+-- language. Those of every version of PostgreSQL from 16 on.
 create or replace function ragdb_internal.text_configs()
 returns table (config text, language text)
 language sql immutable parallel safe
@@ -15,22 +16,17 @@ begin atomic
     ('simple', null), ('spanish', 'es'), ('swedish', 'sv'), ('tamil', 'ta'), ('turkish', 'tr'),
     ('yiddish', 'yi')) c (config, language);
 end;
-comment on function ragdb_internal.text_configs is
-  'Lists the text configurations a corpus may have, each with its language code; simple is for no '
-  'language.';
 
+-- Returns the dictionary of a text configuration for words that are not all of ASCII letters.
 create or replace function ragdb_internal.word_dictionary(config text) returns regdictionary
 language sql stable parallel safe
 return (case when config = 'simple' then config else config || '_stem' end)::regdictionary;
-comment on function ragdb_internal.word_dictionary is
-  'Returns the dictionary of a text configuration for words that are not all of ASCII letters.';
 
+-- Returns the dictionary of a text configuration for words in ASCII letters.
 create or replace function ragdb_internal.ascii_dictionary(config text) returns regdictionary
 language sql stable parallel safe
 return case when config in ('hindi', 'russian') then 'english_stem'::regdictionary
   else ragdb_internal.word_dictionary(config) end;
-comment on function ragdb_internal.ascii_dictionary is
-  'Returns the dictionary of a text configuration for words in ASCII letters.';
 
 create or replace function ragdb.list_text_configs()
 returns table (text_config text, language text)
@@ -42,10 +38,9 @@ comment on function ragdb.list_text_configs is
   'Lists the text configurations that a corpus may have, each with the code of the language whose '
   'words it stems (simple stems none: null).';
 
+-- Returns the language code that a text configuration is for; null for simple.
 create or replace function ragdb_internal.config_language(text_config text) returns text
 language sql immutable parallel safe
 return (
   select c.language from ragdb_internal.text_configs() c
   where c.config = config_language.text_config);
-comment on function ragdb_internal.config_language is
-  'Returns the language code that a text configuration is for; null for simple.';

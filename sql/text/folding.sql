@@ -1,9 +1,11 @@
 -- One way to write a text: Unicode's normal form, ASCII quotes and hyphens, one case for all
 -- languages. Lexemes and the reference ranking both begin with it.
 
--- Every step leaves a text as it was when done twice. Positions in a tsvector end at 16,383, hence
--- the cut: 65,536 characters are some 11,000 words of English, and no text of that length overflows
--- a tsvector.
+-- Returns the first 65,536 characters of a text in NFKC, with ASCII quotes and hyphens, all other
+-- separators past ASCII as spaces, and without characters that a reader does not see. Every step
+-- leaves a text as it was when done twice. Positions in a tsvector end at 16,383, hence the cut:
+-- 65,536 characters are some 11,000 words of English, and no text of that length overflows a
+-- tsvector.
 create or replace function ragdb_internal.plain(text text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -33,12 +35,10 @@ begin
   v_text := replace(replace(left(normalize(v_text, nfkc), v_most), 'ـ', ''), 'ʼ', '''');
   return regexp_replace(v_text, '[' || ragdb_internal.inert() || ']+', ' ', 'g');
 end $$;
-comment on function ragdb_internal.plain is
-  'Returns the first 65,536 characters of a text in NFKC, with ASCII quotes and hyphens, all other '
-  'separators past ASCII as spaces, and without characters that a reader does not see.';
 
--- translate() compares each character of a text with all that fold, one after the other: it gets
--- those that the text has. Of most words that is the first.
+-- Folds the case of a normalised text by Unicode 15.0, in one way for all languages, and its digits
+-- to ASCII. translate() compares each character of a text with all that fold, one after the other:
+-- it gets those that the text has. Of most words that is the first.
 create or replace function ragdb_internal.fold(text text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -59,12 +59,10 @@ begin
     else translate(v_letters, ragdb_internal.folded_near(), ragdb_internal.folds_near()) end),
     nfkc);
 end $$;
-comment on function ragdb_internal.fold is
-  'Folds the case of a normalised text by Unicode 15.0, in one way for all languages, and its '
-  'digits to ASCII.';
 
--- lower() of one context and one expansion: a sigma that ends a word is final, and a dotted capital
--- I keeps its dot.
+-- Writes the two letters in lower case whose lower case depends on their place or is two
+-- characters. lower() of one context and one expansion: a sigma that ends a word is final, and a
+-- dotted capital I keeps its dot.
 create or replace function ragdb_internal.reference_lower(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(
@@ -75,6 +73,3 @@ return pg_catalog.replace(
         || '(?![' || ragdb_internal.case_ignorable() || ']*[' || ragdb_internal.cased() || '])',
       '\1ς', 'g') end,
   'İ', U&'i\0307');
-comment on function ragdb_internal.reference_lower is
-  'Writes the two letters in lower case whose lower case depends on their place or is two '
-  'characters.';

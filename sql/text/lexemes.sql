@@ -2,15 +2,16 @@
 -- e-mail are found as userid and email too, and 2.0.1, C++ and .net as they are. Most texts of a
 -- manual have some: one pass finds them, all else looks at them alone.
 
+-- Returns the pattern of a name, such as userId or user_id; letters are those past ASCII that count
+-- as letters.
 create or replace function ragdb_internal.name_pattern(letters text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(
   '[A-Za-z0-9&]*(?:[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]|[A-Za-z0-9&][-_./:@\\]+[A-Za-z0-9&])'
   '(?:[-_./:@\\]*[A-Za-z0-9&])*', '&', letters);
-comment on function ragdb_internal.name_pattern is
-  'Returns the pattern of a name, such as userId or user_id; letters are those past ASCII that '
-  'count as letters.';
 
+-- Returns the names of a text that begin or end with signs, such as .net and C++, as a tsvector is
+-- written; null for none.
 create or replace function ragdb_internal.sign_lexemes(text text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -24,10 +25,8 @@ begin
       text, E'(?:^|[\\s"`(])(\\.[A-Za-z]+)|([A-Za-z](?:\\+\\+|#))(?![A-Za-z0-9])', 'g')
       with ordinality m (name, ordinal));
 end $$;
-comment on function ragdb_internal.sign_lexemes is
-  'Returns the names of a text that begin or end with signs, such as .net and C++, as a tsvector '
-  'is written; null for none.';
 
+-- Returns the versions among some names, such as 2.0.1, as a tsvector is written.
 create or replace function ragdb_internal.version_lexemes(names text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -38,9 +37,9 @@ begin
       || ''':' || m.ordinal, ' ')
     from regexp_matches(names, E'[0-9]+(?:\\.[0-9]+)+', 'g') with ordinality m (name, ordinal));
 end $$;
-comment on function ragdb_internal.version_lexemes is
-  'Returns the versions among some names, such as 2.0.1, as a tsvector is written.';
 
+-- Returns the lexemes of a text, chunk or query alike: those of its words with their positions and
+-- behind them those of the names in it.
 create or replace function ragdb_internal.lexemes(text text, config text) returns tsvector
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -85,10 +84,9 @@ begin
   end if;
   return v_lexemes;
 end $$;
-comment on function ragdb_internal.lexemes is
-  'Returns the lexemes of a text, chunk or query alike: those of its words with their positions '
-  'and behind them those of the names in it.';
 
+-- Returns what a chunk is searched by: its document's title, its heading path and its text, joined
+-- by newlines.
 create or replace function ragdb_internal.searched_text(title text, heading text[], text text)
 returns text
 language plpgsql immutable parallel safe
@@ -97,6 +95,3 @@ as $$
 begin
   return concat_ws(E'\n', nullif(title, ''), nullif(array_to_string(heading, E'\n'), ''), text);
 end $$;
-comment on function ragdb_internal.searched_text is
-  'Returns what a chunk is searched by: its document''s title, its heading path and its text, '
-  'joined by newlines.';

@@ -3,6 +3,7 @@
 -- unassigned ones are filled. A session reads a body of text in a tenth of the time of
 -- a parsed one, in which each byte of a constant is a number.
 
+-- Returns the class of code points that Unicode 15.0 has not assigned.
 create or replace function ragdb_internal.unassigned() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -131,9 +132,8 @@ as $$ select
   'U0002B81E-\\U0002B81F\\U0002CEA2-\\U0002CEAF\\U0002EBE1-\\U0002F7FF\\U0002FA1E-\\U0002F'
   'FFF\\U0003134B-\\U0003134F\\U000323B0-\\U000E0000\\U000E0002-\\U000E001F\\U000E0080-\\U0'
   '00E00FF\\U000E01F0-\\U000EFFFF\\U000FFFFE-\\U000FFFFF\\U0010FFFE-\\U0010FFFF' $$;
-comment on function ragdb_internal.unassigned is
-  'Returns the class of code points that Unicode 15.0 has not assigned.';
 
+-- Returns the class of letters, marks and numbers.
 create or replace function ragdb_internal.wordly() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -189,9 +189,8 @@ as $$ select
   '4E\\U0001E290-\\U0001E2F9\\U0001E4D0-\\U0001E959\\U0001EC71-\\U0001ECAB\\U0001ECAD-\\U00'
   '01ECAF\\U0001ECB1-\\U0001ED2D\\U0001ED2F-\\U0001EEBB\\U0001F100-\\U0001F10C\\U0001FBF0-'
   '\\U000323AF\\U000E0100-\\U000E01EF' $$;
-comment on function ragdb_internal.wordly is
-  'Returns the class of letters, marks and numbers.';
 
+-- Returns the class of letters, marks and numbers of scripts with spaces between words.
 create or replace function ragdb_internal.spaced() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -247,9 +246,8 @@ as $$ select
   '\\U0001E290-\\U0001E2F9\\U0001E4D0-\\U0001E959\\U0001EC71-\\U0001ECAB\\U0001ECAD-\\U0001'
   'ECAF\\U0001ECB1-\\U0001ED2D\\U0001ED2F-\\U0001EEBB\\U0001F100-\\U0001F10C\\U0001FBF0-\\U'
   '0001FBF9\\U0002F800-\\U0002FA1D\\U000E0100-\\U000E01EF' $$;
-comment on function ragdb_internal.spaced is
-  'Returns the class of letters, marks and numbers of scripts with spaces between words.';
 
+-- Returns the class of letters and marks of scripts without spaces between words.
 create or replace function ragdb_internal.spaceless() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -264,9 +262,8 @@ as $$ select
   '1B122\\U0001B132\\U0001B150-\\U0001B152\\U0001B155\\U0001B164-\\U0001B167\\U00020000-\\U'
   '0002A6DF\\U0002A700-\\U0002B739\\U0002B740-\\U0002B81D\\U0002B820-\\U0002CEA1\\U0002CEB'
   '0-\\U0002EBE0\\U00030000-\\U0003134A\\U00031350-\\U000323AF' $$;
-comment on function ragdb_internal.spaceless is
-  'Returns the class of letters and marks of scripts without spaces between words.';
 
+-- Returns the class of letters of scripts without spaces between words.
 create or replace function ragdb_internal.spaceless_letters() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -282,33 +279,29 @@ as $$ select
   'B152\\U0001B155\\U0001B164-\\U0001B167\\U00020000-\\U0002A6DF\\U0002A700-\\U0002B739\\U0'
   '002B740-\\U0002B81D\\U0002B820-\\U0002CEA1\\U0002CEB0-\\U0002EBE0\\U00030000-\\U0003134'
   'A\\U00031350-\\U000323AF' $$;
-comment on function ragdb_internal.spaceless_letters is
-  'Returns the class of letters of scripts without spaces between words.';
 
+-- Returns the class of marks of scripts without spaces between words.
 create or replace function ragdb_internal.spaceless_marks() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
   E'\\u0E31\\u0E34-\\u0E3A\\u0E47-\\u0E4E\\u0EB1\\u0EB4-\\u0EBC\\u0EC8-\\u0ECE\\u102B-\\u103E\\u1'
   '056-\\u1059\\u105E-\\u1060\\u1062-\\u1064\\u1067-\\u106D\\u1071-\\u1074\\u1082-\\u108D\\u108'
   'F\\u109A-\\u109D\\u17B4-\\u17D3\\u17DD\\u302A-\\u302F\\uA9E5\\uAA7B-\\uAA7D' $$;
-comment on function ragdb_internal.spaceless_marks is
-  'Returns the class of marks of scripts without spaces between words.';
 
+-- Returns the class of signs that set the next letter below the last one.
 create or replace function ragdb_internal.stackers() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
   E'\\u1039\\u17D2' $$;
-comment on function ragdb_internal.stackers is
-  'Returns the class of signs that set the next letter below the last one.';
 
+-- Returns the class of characters that a reader does not see.
 create or replace function ragdb_internal.invisible() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
   E'\\u00AD\\u034F\\u061C\\u0640\\u180B-\\u180E\\u200C-\\u200F\\u202A-\\u202E\\u2060-\\u206F\\uFE'
   '00-\\uFE0F\\uFEFF\\U000E0100-\\U000E01EF' $$;
-comment on function ragdb_internal.invisible is
-  'Returns the class of characters that a reader does not see.';
 
+-- Returns the class of separators that normalisation leaves as they are.
 create or replace function ragdb_internal.inert() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -357,9 +350,8 @@ as $$ select
   'F0-\\U0001F0F5\\U0001F10D-\\U0001F10F\\U0001F12F\\U0001F150-\\U0001F169\\U0001F16D-\\U00'
   '01F18F\\U0001F191-\\U0001F1FF\\U0001F260-\\U0001FBCA\\U000E0001-\\U000E007F\\U000F0000-'
   '\\U0010FFFD' $$;
-comment on function ragdb_internal.inert is
-  'Returns the class of separators that normalisation leaves as they are.';
 
+-- Returns the class of characters without which a text is plain.
 create or replace function ragdb_internal.unstable() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -506,9 +498,8 @@ as $$ select
   'F\\U0002B81E-\\U0002B81F\\U0002CEA2-\\U0002CEAF\\U0002EBE1-\\U0002FFFF\\U0003134B-\\U000'
   '3134F\\U000323B0-\\U000E0000\\U000E0002-\\U000E001F\\U000E0080-\\U000EFFFF\\U000FFFFE-\\'
   'U000FFFFF\\U0010FFFE-\\U0010FFFF' $$;
-comment on function ragdb_internal.unstable is
-  'Returns the class of characters without which a text is plain.';
 
+-- Returns the class of characters that folding changes.
 create or replace function ragdb_internal.foldable() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -579,9 +570,8 @@ as $$ select
   '60-\\U00016A69\\U00016AC0-\\U00016AC9\\U00016B50-\\U00016B59\\U00016E40-\\U00016E5F\\U00'
   '01D7CE-\\U0001D7FF\\U0001E140-\\U0001E149\\U0001E2F0-\\U0001E2F9\\U0001E4F0-\\U0001E4F9'
   '\\U0001E900-\\U0001E921\\U0001E950-\\U0001E959\\U0001FBF0-\\U0001FBF9' $$;
-comment on function ragdb_internal.foldable is
-  'Returns the class of characters that folding changes.';
 
+-- Returns what folds before U+0530.
 create or replace function ragdb_internal.folded_near() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -591,9 +581,8 @@ as $$ select
   'ςϏϐϑϕϖϘϚϜϞϠϢϤϦϨϪϬϮϰϱϴϵϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦ'
   'ѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎ'
   'ԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮ' $$;
-comment on function ragdb_internal.folded_near is
-  'Returns what folds before U+0530.';
 
+-- Returns what they fold to, in order.
 create or replace function ragdb_internal.folds_near() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -603,9 +592,8 @@ as $$ select
   'σϗβθφπϙϛϝϟϡϣϥϧϩϫϭϯκρθεϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧ'
   'ѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏ'
   'ԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯ' $$;
-comment on function ragdb_internal.folds_near is
-  'Returns what they fold to, in order.';
 
+-- Returns what folds to one other character.
 create or replace function ragdb_internal.folded() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -635,9 +623,8 @@ as $$ select
   '𑱓𑱔𑱕𑱖𑱗𑱘𑱙𑵐𑵑𑵒𑵓𑵔𑵕𑵖𑵗𑵘𑵙𑶠𑶡𑶢𑶣𑶤𑶥𑶦𑶧𑶨𑶩𑽐𑽑𑽒𑽓𑽔𑽕𑽖𑽗𑽘𑽙𖩠𖩡𖩢𖩣𖩤𖩥𖩦𖩧𖩨𖩩𖫀𖫁𖫂𖫃𖫄𖫅𖫆𖫇𖫈𖫉𖭐𖭑𖭒𖭓𖭔𖭕𖭖𖭗𖭘𖭙𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌'
   '𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗𝟘𝟙𝟚𝟛𝟜𝟝𝟞𝟟𝟠𝟡𝟢𝟣𝟤𝟥𝟦𝟧𝟨𝟩𝟪𝟫𝟬𝟭𝟮𝟯𝟰𝟱𝟲𝟳𝟴𝟵𝟶𝟷𝟸𝟹𝟺𝟻𝟼𝟽𝟾𝟿𞅀𞅁𞅂𞅃𞅄𞅅𞅆𞅇𞅈𞅉𞋰'
   '𞋱𞋲𞋳𞋴𞋵𞋶𞋷𞋸𞋹𞓰𞓱𞓲𞓳𞓴𞓵𞓶𞓷𞓸𞓹𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡𞥐𞥑𞥒𞥓𞥔𞥕𞥖𞥗𞥘𞥙🯰🯱🯲🯳🯴🯵🯶🯷🯸🯹' $$;
-comment on function ragdb_internal.folded is
-  'Returns what folds to one other character.';
 
+-- Returns what they fold to, in order.
 create or replace function ragdb_internal.folds() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -667,9 +654,8 @@ as $$ select
   '3456789012345678901234567890123456789012345678901234567890123456789𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬'
   '𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿0123456789012345678901234567890123456789012345678901234567890'
   '1234567890123456789𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃01234567890123456789' $$;
-comment on function ragdb_internal.folds is
-  'Returns what they fold to, in order.';
 
+-- Returns what has one lower-case character.
 create or replace function ragdb_internal.capitals() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -691,9 +677,8 @@ as $$ select
   '𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖'
   '𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓'
   '𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡' $$;
-comment on function ragdb_internal.capitals is
-  'Returns what has one lower-case character.';
 
+-- Returns those lower-case characters, in order.
 create or replace function ragdb_internal.smalls() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -715,9 +700,8 @@ as $$ select
   '𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖'
   '𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳'
   '𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃' $$;
-comment on function ragdb_internal.smalls is
-  'Returns those lower-case characters, in order.';
 
+-- Returns the class of letters with case that make a following capital sigma final.
 create or replace function ragdb_internal.cased() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -748,9 +732,8 @@ as $$ select
   'D770-\\U0001D788\\U0001D78A-\\U0001D7A8\\U0001D7AA-\\U0001D7C2\\U0001D7C4-\\U0001D7CB\\U'
   '0001DF00-\\U0001DF09\\U0001DF0B-\\U0001DF1E\\U0001E900-\\U0001E943\\U0001F130-\\U0001F1'
   '49\\U0001F150-\\U0001F169\\U0001F170-\\U0001F189' $$;
-comment on function ragdb_internal.cased is
-  'Returns the class of letters with case that make a following capital sigma final.';
 
+-- Returns the class of characters that the rule of the final sigma looks through.
 create or replace function ragdb_internal.case_ignorable() returns text
 language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select
@@ -821,5 +804,3 @@ as $$ select
   'E01B-\\U0001E021\\U0001E023-\\U0001E024\\U0001E026-\\U0001E02A\\U0001E130-\\U0001E13D\\U'
   '0001E2AE\\U0001E2EC-\\U0001E2EF\\U0001E8D0-\\U0001E8D6\\U0001E944-\\U0001E94B\\U0001F3F'
   'B-\\U0001F3FF\\U000E0001\\U000E0020-\\U000E007F\\U000E0100-\\U000E01EF' $$;
-comment on function ragdb_internal.case_ignorable is
-  'Returns the class of characters that the rule of the final sigma looks through.';

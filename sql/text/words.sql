@@ -6,6 +6,7 @@
 -- one by one. What a dictionary makes of a word is Snowball's, which the major version of the
 -- server fixes.
 
+-- Returns the lexemes of lower-case ASCII text, cut at everything that is not a letter or a digit.
 -- Deterministic, but the cast is declared stable, and PostgreSQL does not inline an immutable
 -- function with it.
 create or replace function ragdb_internal.ascii_vector(words text, config text) returns tsvector
@@ -18,12 +19,10 @@ return to_tsvector(config::regconfig,
         and words ~ '[a-z0-9]{255}'
       then regexp_replace(words, '((?:[a-z0-9]{255}){8})[a-z0-9]+', '\1', 'g') else words end,
     '-', ' '), '_', ' '), '.', ' '), '/', ' '), '<', ' '), '+', ' '), '&', ' '), '~', ' '));
-comment on function ragdb_internal.ascii_vector is
-  'Returns the lexemes of lower-case ASCII text, cut at everything that is not a letter or a '
-  'digit.';
 
--- A run of a script without spaces becomes the overlapping pairs of its letters, with the marks of
--- each.
+-- Returns the words of a lower-case text in order, runs of a script without spaces as pairs of
+-- letters. A run of a script without spaces becomes the overlapping pairs of its letters, with the
+-- marks of each.
 create or replace function ragdb_internal.words_and_pairs(words text) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -56,10 +55,8 @@ begin
       window by_ordinal as (order by w.ordinal)) p
     where p.pair is not null order by p.ordinal);
 end $$;
-comment on function ragdb_internal.words_and_pairs is
-  'Returns the words of a lower-case text in order, runs of a script without spaces as pairs of '
-  'letters.';
 
+-- Returns the words of a lower-case text in order.
 create or replace function ragdb_internal.all_words(words text) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -77,15 +74,13 @@ begin
   return array_remove(
     regexp_split_to_array(v_words, '[^a-z0-9' || ragdb_internal.wordly() || ']+'), '');
 end $$;
-comment on function ragdb_internal.all_words is
-  'Returns the words of a lower-case text in order.';
 
+-- Returns the pattern of a word that is not all of ASCII letters and digits.
 create or replace function ragdb_internal.other_word() returns text
 language sql immutable parallel safe
 return '[a-z0-9]*[' || ragdb_internal.wordly() || '][a-z0-9' || ragdb_internal.wordly() || ']*';
-comment on function ragdb_internal.other_word is
-  'Returns the pattern of a word that is not all of ASCII letters and digits.';
 
+-- Returns a word as a dictionary gets it: folded, and of at most lexeme_bytes.
 create or replace function ragdb_internal.dictionary_word(word text) returns text
 language sql immutable parallel safe
 return case
@@ -95,9 +90,8 @@ return case
   when word ~ ('[' || ragdb_internal.foldable() || ']') then ragdb_internal.fold(word)
   else word
 end;
-comment on function ragdb_internal.dictionary_word is
-  'Returns a word as a dictionary gets it: folded, and of at most lexeme_bytes.';
 
+-- Returns the lexemes that dictionaries of ASCII and of other words make of a word.
 create or replace function ragdb_internal.lexized(
   word text, asciis regdictionary, others regdictionary)
 returns text[]
@@ -109,10 +103,9 @@ return pg_catalog.ts_lexize(
       then lexized.asciis
     else lexized.others end,
   lexized.word);
-comment on function ragdb_internal.lexized is
-  'Returns the lexemes that dictionaries of ASCII and of other words make of a word.';
 
--- Hundreds of words at once: what is not needed for those of ASCII letters is left out.
+-- Returns the lexeme of each of some plain lower-case words without digits; null for one that does
+-- not count. Hundreds of words at once: what is not needed for those of ASCII letters is left out.
 create or replace function ragdb_internal.letter_lexemes(words text[], config text)
 returns text[]
 language plpgsql immutable parallel safe
@@ -130,12 +123,10 @@ begin
     select (ragdb_internal.lexized(f.word, v_asciis, v_others))[1]
     from (select ragdb_internal.dictionary_word(w) as word from unnest(words) w offset 0) f);
 end $$;
-comment on function ragdb_internal.letter_lexemes(text[], text) is
-  'Returns the lexeme of each of some plain lower-case words without digits; null for one that '
-  'does not count.';
 
--- Where all letters are ASCII it is one piece with its caller: that call takes 2 % of a search. The
--- dictionary is looked up once for all of them.
+-- Returns what ragdb_internal.letter_lexemes does, of words that are all of ASCII or not, by a text
+-- configuration and its dictionary for ASCII. Where all letters are ASCII it is one piece with its
+-- caller: that call takes 2 % of a search. The dictionary is looked up once for all of them.
 create or replace function ragdb_internal.letter_lexemes(
   words text[], is_ascii boolean, asciis regdictionary, config text)
 returns table (lexemes text[])
@@ -146,10 +137,9 @@ begin atomic
       from (select pg_catalog.unnest(letter_lexemes.words) as word) w)
     else ragdb_internal.letter_lexemes(letter_lexemes.words, letter_lexemes.config) end;
 end;
-comment on function ragdb_internal.letter_lexemes(text[], boolean, regdictionary, text) is
-  'Returns what ragdb_internal.letter_lexemes does, of words that are all of ASCII or not, by a '
-  'text configuration and its dictionary for ASCII.';
 
+-- Returns lexemes with those of some words, which go to the dictionaries one by one; positions are
+-- those of the words, 1, 2, 3, … where they are null.
 create or replace function ragdb_internal.add_words(
   lexemes tsvector, words text[], positions smallint[], config text)
 returns tsvector
@@ -173,12 +163,9 @@ begin
         group by u.word) w
       offset 0) f)::tsvector;
 end $$;
-comment on function ragdb_internal.add_words is
-  'Returns lexemes with those of some words, which go to the dictionaries one by one; positions '
-  'are those of the words, 1, 2, 3, … where they are null.';
 
--- Words of ASCII letters and digits go to PostgreSQL's parser, the rest word by word to the
--- dictionary.
+-- Returns the lexemes of plain text, each with its positions, after a text configuration. Words of
+-- ASCII letters and digits go to PostgreSQL's parser, the rest word by word to the dictionary.
 create or replace function ragdb_internal.text_vector(words text, config text) returns tsvector
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -208,12 +195,9 @@ begin
   return ragdb_internal.add_words(
     ts_delete(v_lexemes, '0q0'), v_others, v_positions, config);
 end $$;
-comment on function ragdb_internal.text_vector is
-  'Returns the lexemes of plain text, each with its positions, after a text configuration.';
 
+-- Returns the lexemes of the words of a text with their positions and nothing else: what a phrase
+-- is made of.
 create or replace function ragdb_internal.words(text text, config text) returns tsvector
 language sql immutable parallel safe
 return ragdb_internal.text_vector(ragdb_internal.plain(text), config);
-comment on function ragdb_internal.words is
-  'Returns the lexemes of the words of a text with their positions and nothing else: what a phrase '
-  'is made of.';

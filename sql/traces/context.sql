@@ -1,27 +1,25 @@
 -- What a retrieval asked and who asked. The public functions make both of their arguments, what
 -- records a trace reads them, and everything between hands each on as one.
 
+-- Who asked: the program, its OpenTelemetry span, and the retriever and rag of a contract.
 create type ragdb_internal.call_context as (
   client text, otel_trace_id text, otel_span_id text, retriever text, rag text);
-comment on type ragdb_internal.call_context is
-  'Who asked: the program, its OpenTelemetry span, and the retriever and rag of a contract.';
 
+-- What was asked: the arguments of ragdb.search but the corpus, in their order.
 create type ragdb_internal.search_arguments as (
   query text, k integer, mode text, min_score float8, filter jsonb, chunk_ids text[],
   statistics text, query_embedding float8[], fusion text, lexical_weight float8,
   min_lexical float8, min_semantic float8, options ragdb_internal.search_options);
-comment on type ragdb_internal.search_arguments is
-  'What was asked: the arguments of ragdb.search but the corpus, in their order.';
 
+-- Returns who asked, as it is recorded with a trace.
 create or replace function ragdb_internal.call_context(
   client text, otel_trace_id text default null, otel_span_id text default null,
   retriever text default null, rag text default null)
 returns ragdb_internal.call_context
 language sql immutable parallel safe
 return row(client, otel_trace_id, otel_span_id, retriever, rag)::ragdb_internal.call_context;
-comment on function ragdb_internal.call_context is
-  'Returns who asked, as it is recorded with a trace.';
 
+-- Refuses a name of more than 200 characters. Raises RG413.
 create or replace function ragdb_internal.check_client(client text, what text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -33,9 +31,9 @@ begin
         hint = 'give at most 200 characters';
   end if;
 end $$;
-comment on function ragdb_internal.check_client is
-  'Refuses a name of more than 200 characters. Raises RG413.';
 
+-- Refuses a client of more than 200 characters and what is not an id of OpenTelemetry. Raises
+-- RG400, RG413.
 create or replace function ragdb_internal.check_context(context ragdb_internal.call_context)
 returns void
 language plpgsql immutable parallel safe
@@ -50,10 +48,8 @@ begin
         hint = 'leave both null when there is no span';
   end if;
 end $$;
-comment on function ragdb_internal.check_context is
-  'Refuses a client of more than 200 characters and what is not an id of OpenTelemetry. Raises '
-  'RG400, RG413.';
 
+-- Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.
 create or replace function ragdb_internal.search_as(
   corpus text, asked ragdb_internal.search_arguments, as_of bigint default null)
 returns setof ragdb.hit
@@ -68,14 +64,13 @@ begin atomic
       ((asked).options).context, ((asked).options).section, ((asked).options).typos,
       search_as.as_of) h;
 end;
-comment on function ragdb_internal.search_as is
-  'Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.';
 
+-- How a search ranks: its mode, and the embedding of its query by an embedder.
 create type ragdb_internal.search_basis as (
   mode text, query_embedding real[], embedder_id integer);
-comment on type ragdb_internal.search_basis is
-  'How a search ranks: its mode, and the embedding of its query by an embedder.';
 
+-- Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query
+-- unless the corpus keeps nothing of queries. The caller holds the corpus.
 create or replace function ragdb_internal.note_meaning(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, basis ragdb_internal.search_basis,
   asked ragdb_internal.search_arguments)
@@ -100,10 +95,9 @@ begin
   end if;
   return trace;
 end $$;
-comment on function ragdb_internal.note_meaning is
-  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query '
-  'unless the corpus keeps nothing of queries. The caller holds the corpus.';
 
+-- Enters in a trace what was asked, but the query, how it was ranked, and whether its hits are
+-- exact. Raises RG404.
 create or replace function ragdb_internal.note_search(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, basis ragdb_internal.search_basis,
   asked ragdb_internal.search_arguments, hits ragdb.hit[])
@@ -130,6 +124,3 @@ begin
   trace.is_exact := coalesce((select bool_and(h.is_exact) from unnest(hits) h), true);
   return trace;
 end $$;
-comment on function ragdb_internal.note_search is
-  'Enters in a trace what was asked, but the query, how it was ranked, and whether its hits are '
-  'exact. Raises RG404.';

@@ -1,5 +1,7 @@
 -- A retrieval that raised leaves a trace too: the caller's client records it after the rollback.
 
+-- Refuses to record a failure without the SQLSTATE and the time of one, or under what cannot name a
+-- slice. Raises RG400, RG413.
 create or replace function ragdb_internal.check_failure(
   error_code text, elapsed_ms float8, slice_id text, anchor text)
 returns void
@@ -26,9 +28,6 @@ begin
         hint = 'give at most 200 characters of slice_id, 2000 of anchor';
   end if;
 end $$;
-comment on function ragdb_internal.check_failure is
-  'Refuses to record a failure without the SQLSTATE and the time of one, or under what cannot name '
-  'a slice. Raises RG400, RG413.';
 
 create or replace function ragdb.record_failure(
   corpus text, query text, error_code text, elapsed_ms float8,

@@ -1,5 +1,7 @@
 -- The hashes that prove a trace: of its result, of all that it says, and of how its corpus ranked.
 
+-- Returns the sha256 (hex) of the ordered chunk ids, content hashes and scores of a retrieval: what
+-- the caller was given.
 create or replace function ragdb_internal.result_hash(hits ragdb.retrieval_hits[]) returns text
 language sql stable parallel safe
 return pg_catalog.encode(ragdb_internal.fields_hash(variadic
@@ -10,11 +12,9 @@ return pg_catalog.encode(ragdb_internal.fields_hash(variadic
         ragdb_internal.utf8(h.chunk_id), h.content_hash, pg_catalog.float8send(h.score)])
         with ordinality as f (bytes, n)
       order by h.rank, f.n)), 'hex');
-comment on function ragdb_internal.result_hash is
-  'Returns the sha256 (hex) of the ordered chunk ids, content hashes and scores of a retrieval: '
-  'what the caller was given.';
 
--- Everything but trace_hash itself and trace_mac, in the order of the columns.
+-- Returns the columns of a trace as they are hashed: all but trace_hash and trace_mac. Everything
+-- but trace_hash itself and trace_mac, in the order of the columns.
 create or replace function ragdb_internal.trace_fields(trace ragdb.retrieval_traces)
 returns bytea[]
 language sql stable parallel safe
@@ -50,9 +50,9 @@ return array[
   ragdb_internal.utf8((trace).otel_trace_id),
   ragdb_internal.utf8((trace).otel_span_id), ragdb_internal.utf8((trace).ranking::text),
   ragdb_internal.utf8((trace).stages::text)];
-comment on function ragdb_internal.trace_fields is
-  'Returns the columns of a trace as they are hashed: all but trace_hash and trace_mac.';
 
+-- Returns the sha256 of a trace: all its columns but trace_hash and trace_mac, then its hits by
+-- rank.
 create or replace function ragdb_internal.trace_hash(
   trace ragdb.retrieval_traces, hits ragdb.retrieval_hits[])
 returns bytea
@@ -66,10 +66,9 @@ return ragdb_internal.fields_hash(variadic ragdb_internal.trace_fields(trace) ||
       pg_catalog.float8send(h.semantic_score), pg_catalog.int4send(h.lexical_rank),
       pg_catalog.int4send(h.semantic_rank)]) with ordinality as f (bytes, n)
     order by h.rank, f.n));
-comment on function ragdb_internal.trace_hash is
-  'Returns the sha256 of a trace: all its columns but trace_hash and trace_mac, then its hits by '
-  'rank.';
 
+-- Returns the sha256 (hex) of what decides a corpus's ranking besides its documents: text
+-- configuration, k1, b, pivot and synonyms.
 create or replace function ragdb_internal.ranking_hash(corpus ragdb.corpora) returns text
 language sql stable parallel safe
 return pg_catalog.encode(ragdb_internal.fields_hash(
@@ -81,6 +80,3 @@ return pg_catalog.encode(ragdb_internal.fields_hash(
     from ragdb.synonyms s
     where (ragdb_internal.whole_of(corpus)).has_synonyms
       and s.corpus_id = (ragdb_internal.whole_of(corpus)).corpus_id)), 'hex');
-comment on function ragdb_internal.ranking_hash is
-  'Returns the sha256 (hex) of what decides a corpus''s ranking besides its documents: text '
-  'configuration, k1, b, pivot and synonyms.';

@@ -1,13 +1,13 @@
 -- Lists of traces, by what was asked and what came of it, in pages.
 
--- One null stands for everybody: it is joined with, as the others are.
+-- Returns as whom the traces were recorded that the caller may read, or one null for everybody. One
+-- null stands for everybody: it is joined with, as the others are.
 create or replace function ragdb_internal.traced_askers() returns ragdb_internal.asker[]
 language sql stable parallel safe
 return case when ragdb_internal.is_auditor() then array[null::ragdb_internal.asker]
   else ragdb_internal.own_askers() end;
-comment on function ragdb_internal.traced_askers is
-  'Returns as whom the traces were recorded that the caller may read, or one null for everybody.';
 
+-- Returns the corpus whose traces are asked for, or all where the caller has any. Raises RG404.
 create or replace function ragdb_internal.traced_corpora(corpus text) returns integer[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -24,9 +24,8 @@ begin
   end if;
   return array[(ragdb_internal.open_corpus(corpus, 'read', true, true)).corpus_id];
 end $$;
-comment on function ragdb_internal.traced_corpora is
-  'Returns the corpus whose traces are asked for, or all where the caller has any. Raises RG404.';
 
+-- Refuses the arguments of a list of traces that are out of range or unknown words. Raises RG400.
 create or replace function ragdb_internal.check_trace_list(
   count integer, mode text, outcome text, min_elapsed_ms float8)
 returns void
@@ -50,15 +49,14 @@ begin
         hint = 'give 0 or more';
   end if;
 end $$;
-comment on function ragdb_internal.check_trace_list is
-  'Refuses the arguments of a list of traces that are out of range or unknown words. Raises RG400.';
 
+-- Which traces a list shall have, and how many.
 create type ragdb_internal.traces_asked as (
   since timestamptz, until timestamptz, mode text, outcome text, min_elapsed_ms float8,
   before uuid, count integer);
-comment on type ragdb_internal.traces_asked is 'Which traces a list shall have, and how many.';
 
--- Without a query in it, it becomes part of the one that calls it, which then finds indexes.
+-- Whether a trace is as asked, but for how long it took. Without a query in it, it becomes part of
+-- the one that calls it, which then finds indexes.
 create or replace function ragdb_internal.is_asked_trace(
   trace ragdb.retrieval_traces, asker ragdb_internal.asker, asked ragdb_internal.traces_asked)
 returns boolean
@@ -77,16 +75,15 @@ return ((asker).name is null or ragdb_internal.is_of_asker(
   and ((asked).outcome is distinct from 'empty'
     or (trace).limit_returned = 0 and (trace).error_code is null)
   and ((asked).outcome is distinct from 'found' or (trace).limit_returned > 0);
-comment on function ragdb_internal.is_asked_trace is
-  'Whether a trace is as asked, but for how long it took.';
 
+-- Returns how many traces of a corpus are read by how long they took before they are read in the
+-- order of time.
 create or replace function ragdb_internal.slow_traces() returns integer
 language sql immutable parallel safe
 return 10000;
-comment on function ragdb_internal.slow_traces is
-  'Returns how many traces of a corpus are read by how long they took before they are read in the '
-  'order of time.';
 
+-- Whether so few traces of each of some corpora took so many milliseconds that all of them can be
+-- read.
 create or replace function ragdb_internal.has_few_slow_traces(
   corpora integer[], min_elapsed_ms float8)
 returns boolean
@@ -98,13 +95,11 @@ return (
       select from ragdb.retrieval_traces r
       where r.corpus_id = c and r.elapsed_ms >= has_few_slow_traces.min_elapsed_ms
       order by r.elapsed_ms desc limit ragdb_internal.slow_traces() + 1) t) s);
-comment on function ragdb_internal.has_few_slow_traces is
-  'Whether so few traces of each of some corpora took so many milliseconds that all of them can be '
-  'read.';
 
--- Planned each time, for what was asked: ids are in the order of time, so a corpus is one range of
--- each partition's key, and a role in it one of another index, read backwards; what is rare has an
--- index of its own.
+-- Returns the latest traces of some corpora that an asker (null: anybody) recorded, and that are as
+-- asked. Planned each time, for what was asked: ids are in the order of time, so a corpus is one
+-- range of each partition's key, and a role in it one of another index, read backwards; what is
+-- rare has an index of its own.
 create or replace function ragdb_internal.traces_listed(
   corpora integer[], asker ragdb_internal.asker, asked ragdb_internal.traces_asked)
 returns setof ragdb.retrieval_traces
@@ -140,9 +135,6 @@ begin
         order by t.id desc limit asked.count;
   end if;
 end $$;
-comment on function ragdb_internal.traces_listed is
-  'Returns the latest traces of some corpora that an asker (null: anybody) recorded, and that are '
-  'as asked.';
 
 create or replace function ragdb.list_traces(
   corpus text default null, since timestamptz default null, count integer default 50,

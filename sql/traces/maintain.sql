@@ -1,8 +1,9 @@
 -- The partitions of traces, and of what hangs from traces: made ahead and dropped by month (UTC).
 
--- A key, an index or a trigger of the parent would be an extension's and its partitions' the
--- user's; such a dump restores empty. So every partition gets its own, and is attached only when it
--- is complete.
+-- Makes the partition of a month (its first day; null makes the default one) with its key and
+-- triggers, and returns its name. A key, an index or a trigger of the parent would be an
+-- extension's and its partitions' the user's; such a dump restores empty. So every partition gets
+-- its own, and is attached only when it is complete.
 create or replace function ragdb_internal.make_partition(parent text, month date) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -29,25 +30,21 @@ begin
       to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00') end;
   return v_name;
 end $$;
-comment on function ragdb_internal.make_partition is
-  'Makes the partition of a month (its first day; null makes the default one) with its key and '
-  'triggers, and returns its name.';
 
+-- Tells whether a month has its partition, or for null whether there is a default one.
 create or replace function ragdb_internal.has_partition(parent text, month date) returns boolean
 language sql stable parallel safe
 return pg_catalog.to_regclass('ragdb.' || ragdb_internal.partition_name(parent, month)) is not null;
-comment on function ragdb_internal.has_partition is
-  'Tells whether a month has its partition, or for null whether there is a default one.';
 
+-- Returns the months (their first days) that need partitions: this one and three ahead.
 create or replace function ragdb_internal.months_ahead() returns date[]
 language sql stable parallel safe
 return array(
   select (pg_catalog.date_trunc('month', ragdb_internal.now() at time zone 'UTC')
       + pg_catalog.make_interval(months => i))::date
     from pg_catalog.generate_series(0, 3) i order by i);
-comment on function ragdb_internal.months_ahead is
-  'Returns the months (their first days) that need partitions: this one and three ahead.';
 
+-- Returns the months of the rows in the default partitions, some more than once.
 create or replace function ragdb_internal.months_in_defaults() returns date[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -66,9 +63,9 @@ begin
   end loop;
   return v_months;
 end $$;
-comment on function ragdb_internal.months_in_defaults is
-  'Returns the months of the rows in the default partitions, some more than once.';
 
+-- Tells whether a partition is missing or a default partition has rows; it takes no lock that keeps
+-- others from writing.
 create or replace function ragdb_internal.is_maintenance_due() returns boolean
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -92,12 +89,10 @@ begin
   end loop;
   return false;
 end $$;
-comment on function ragdb_internal.is_maintenance_due is
-  'Tells whether a partition is missing or a default partition has rows; it takes no lock that '
-  'keeps others from writing.';
 
--- The rows of a default partition may not be deleted, so one that has rows is replaced by a new
--- one.
+-- Makes the partitions of some months that a table lacks, and its default one, which
+-- replace_default empties into them; returns the names of those made. The rows of a default
+-- partition may not be deleted, so one that has rows is replaced by a new one.
 create or replace function ragdb_internal.make_partitions(
   parent text, months date[], replace_default boolean)
 returns text[]
@@ -128,9 +123,6 @@ begin
   end if;
   return v_made;
 end $$;
-comment on function ragdb_internal.make_partitions is
-  'Makes the partitions of some months that a table lacks, and its default one, which '
-  'replace_default empties into them; returns the names of those made.';
 
 -- Almost every call finds nothing due. Otherwise a lock that a long reader holds is waited for
 -- briefly and left for the next call: the months made ahead and the default partition catch what is
@@ -176,6 +168,7 @@ comment on function ragdb.maintain is
   'than its corpus keeps it. Call it outside any insert, at least monthly, and every few minutes '
   'for dashboards.';
 
+-- Returns the months (their first days) that have a partition of traces.
 create or replace function ragdb_internal.traced_months() returns setof date
 language sql stable parallel safe
 begin atomic
@@ -184,8 +177,6 @@ begin atomic
     where i.inhparent = 'ragdb.retrieval_traces'::regclass
       and c.relname ~ '^retrieval_traces_\d{4}_\d\d$';
 end;
-comment on function ragdb_internal.traced_months is
-  'Returns the months (their first days) that have a partition of traces.';
 
 create or replace function ragdb.drop_traces_before(before date)
 returns table (month date, traces bigint, hits bigint)

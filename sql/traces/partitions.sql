@@ -1,14 +1,14 @@
 -- One partition: its name, its triggers and its indexes. The parents have none of these.
 
+-- Returns the name of the partition of a month, or of the default partition where the month is
+-- null.
 create or replace function ragdb_internal.partition_name(parent text, month date) returns text
 language sql stable parallel safe
 return parent || '_' || coalesce(pg_catalog.to_char(month, 'YYYY_MM'), 'default');
-comment on function ragdb_internal.partition_name is
-  'Returns the name of the partition of a month, or of the default partition where the month is '
-  'null.';
 
--- An insert may claim to be admissible only with a token that this database signed for a slice that
--- it has stored.
+-- Refuses an admissible trace whose token this database did not sign for a stored slice. An insert
+-- may claim to be admissible only with a token that this database signed for a slice that it has
+-- stored. Raises RG436.
 create or replace function ragdb_internal.check_admissible() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -42,20 +42,17 @@ begin
   end if;
   return new;
 end $$;
-comment on function ragdb_internal.check_admissible is
-  'Refuses an admissible trace whose token this database did not sign for a stored slice. Raises '
-  'RG436.';
 
--- What hangs from a trace stands before it: months are dropped in this order.
+-- Returns the names of the tables that are partitioned by month, those of what belongs to a trace
+-- before the traces. What hangs from a trace stands before it: months are dropped in this order.
 create or replace function ragdb_internal.partitioned() returns text[]
 language sql immutable parallel safe
 return
   '{answer_citations,evidence_answers,evidence_feedback,evidence_gates,retrieval_hits,'
   'retrieval_reranks,retrieval_traces}'::text[];
-comment on function ragdb_internal.partitioned is
-  'Returns the names of the tables that are partitioned by month, those of what belongs to a trace '
-  'before the traces.';
 
+-- Puts the triggers on a partition that make it append-only for everyone, and have an admissible
+-- trace prove itself.
 create or replace function ragdb_internal.protect_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -68,14 +65,11 @@ begin
       'ragdb_internal.check_admissible()', partition);
   end if;
 end $$;
-comment on function ragdb_internal.protect_partition is
-  'Puts the triggers on a partition that make it append-only for everyone, and have an admissible '
-  'trace prove itself.';
 
--- By time, for whoever asks about an hour or about the latest; by who asked, for each reads their
--- own; by mode and duration, for lists of what is rare; what went wrong is a small part of all.
--- Hits and citations lie in the order of time and are many: for them the range of each block is
--- enough.
+-- Makes the indexes of a partition besides its key, where they are missing. By time, for whoever
+-- asks about an hour or about the latest; by who asked, for each reads their own; by mode and
+-- duration, for lists of what is rare; what went wrong is a small part of all. Hits and citations
+-- lie in the order of time and are many: for them the range of each block is enough.
 create or replace function ragdb_internal.index_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -103,8 +97,6 @@ begin
       ' with (pages_per_range = 32, autosummarize = on)', partition || '_by_time', partition);
   end if;
 end $$;
-comment on function ragdb_internal.index_partition is
-  'Makes the indexes of a partition besides its key, where they are missing.';
 
 -- An upgrade drops every function, and with refuse_change these triggers; older partitions lack
 -- newer indexes.

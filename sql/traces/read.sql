@@ -23,21 +23,20 @@ comment on function ragdb.last_trace_id is
   'hits. Raises RG407 where it recorded none, hence outside a transaction block: there each hit '
   'has its trace_id.';
 
--- The owner can read the table itself, so to refuse it here would only pretend.
+-- Whether the caller sees what others asked and did: a member of ragdb_auditor, or the owner. The
+-- owner can read the table itself, so to refuse it here would only pretend.
 create or replace function ragdb_internal.is_auditor() returns boolean
 language sql stable parallel safe
 return coalesce(pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_auditor', 'usage')
   or pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_owner', 'usage'), false);
-comment on function ragdb_internal.is_auditor is
-  'Whether the caller sees what others asked and did: a member of ragdb_auditor, or the owner.';
 
+-- Under which name, and until when, traces were recorded that are somebody's: by the role that has
+-- role_oid, or (not is_of_now) by an earlier one of that name.
 create type ragdb_internal.asker as (
   name text collate "C", role_oid oid, is_of_now boolean, until timestamptz);
-comment on type ragdb_internal.asker is
-  'Under which name, and until when, traces were recorded that are somebody''s: by the role that '
-  'has role_oid, or (not is_of_now) by an earlier one of that name.';
 
--- Where a role that is gone was bound to the caller, its traces are theirs.
+-- Returns as whom the caller recorded traces, also as the login behind ragdb_admin. Where a role
+-- that is gone was bound to the caller, its traces are theirs.
 create or replace function ragdb_internal.own_askers() returns ragdb_internal.asker[]
 language sql stable parallel safe
 return array(
@@ -50,19 +49,17 @@ return array(
   union all
   select row(b.role, ragdb_internal.role_oid(b.role), false, b.bound_at)::ragdb_internal.asker
   from ragdb.role_bindings b where ragdb_internal.is_caller(b.bound_to, b.bound_oid));
-comment on function ragdb_internal.own_askers is
-  'Returns as whom the caller recorded traces, also as the login behind ragdb_admin.';
 
--- Nothing is looked up in it, so that it costs little for each of many rows.
+-- Whether a trace of a role was recorded by an asker. Nothing is looked up in it, so that it costs
+-- little for each of many rows.
 create or replace function ragdb_internal.is_of_asker(
   caller text, caller_oid oid, created_at timestamptz, asker ragdb_internal.asker)
 returns boolean
 language sql immutable parallel safe
 return is_of_asker.caller = (asker).name and is_of_asker.created_at <= (asker).until
   and (is_of_asker.caller_oid is not distinct from (asker).role_oid) = (asker).is_of_now;
-comment on function ragdb_internal.is_of_asker is
-  'Whether a trace of a role was recorded by an asker.';
 
+-- Whether the caller recorded the trace of a role, also as the login behind ragdb_admin.
 create or replace function ragdb_internal.is_own_trace(
   caller text, caller_oid oid, created_at timestamptz)
 returns boolean
@@ -71,11 +68,11 @@ return exists (
   select from pg_catalog.unnest(ragdb_internal.own_askers()) o
   where ragdb_internal.is_of_asker(
     is_own_trace.caller, is_own_trace.caller_oid, is_own_trace.created_at, o));
-comment on function ragdb_internal.is_own_trace is
-  'Whether the caller recorded the trace of a role, also as the login behind ragdb_admin.';
 
--- The gate to a trace. Who audits need not be able to read the corpus: a trace has no text of it.
--- The personal corpora of others are closed to auditors too.
+-- Whether the caller may read a trace: their own in a corpus that they may read, or as an auditor
+-- all in such corpora, and with is_audit in every corpus that is not somebody's personal. The gate
+-- to a trace. Who audits need not be able to read the corpus: a trace has no text of it. The
+-- personal corpora of others are closed to auditors too.
 create or replace function ragdb_internal.may_open_trace(
   trace ragdb.retrieval_traces, is_audit boolean)
 returns boolean
@@ -87,10 +84,9 @@ return exists (
         and (ragdb_internal.is_auditor() or ragdb_internal.is_own_trace(
           (trace).caller, (trace).caller_oid, (trace).created_at))
       or is_audit and c.personal_of is null and ragdb_internal.is_auditor()));
-comment on function ragdb_internal.may_open_trace is
-  'Whether the caller may read a trace: their own in a corpus that they may read, or as an auditor '
-  'all in such corpora, and with is_audit in every corpus that is not somebody''s personal.';
 
+-- Returns a trace that the caller may read; is_audit where the answer has no text of the corpus.
+-- Raises RG400, RG407.
 create or replace function ragdb_internal.open_trace(trace_id uuid, is_audit boolean default false)
 returns ragdb.retrieval_traces
 language plpgsql stable parallel safe
@@ -120,9 +116,6 @@ begin
   end if;
   return v_trace;
 end $$;
-comment on function ragdb_internal.open_trace is
-  'Returns a trace that the caller may read; is_audit where the answer has no text of the corpus. '
-  'Raises RG400, RG407.';
 
 -- Definer, like those below: the tables are granted to nobody.
 create or replace function ragdb.get_trace(trace_id uuid) returns ragdb.retrieval_traces

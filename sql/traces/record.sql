@@ -11,6 +11,8 @@ create type ragdb.traced_hit as (
 comment on type ragdb.traced_hit is
   'One result of a recorded retrieval: a ragdb.hit after the id of its trace.';
 
+-- Enters in a trace its identity and time, who asked, and of the query what the corpus lets be
+-- kept.
 create or replace function ragdb_internal.begun_trace(
   corpus ragdb.corpora, query text, trace ragdb.retrieval_traces,
   context ragdb_internal.call_context)
@@ -39,10 +41,8 @@ begin
   end if;
   return trace;
 end $$;
-comment on function ragdb_internal.begun_trace is
-  'Enters in a trace its identity and time, who asked, and of the query what the corpus lets be '
-  'kept.';
 
+-- Returns hits as they are stored under a trace, which may be null.
 create or replace function ragdb_internal.hit_rows(
   trace ragdb.retrieval_traces, hits ragdb.hit[])
 returns ragdb.retrieval_hits[]
@@ -56,10 +56,10 @@ begin
         h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
       from unnest(hits) h);
 end $$;
-comment on function ragdb_internal.hit_rows is
-  'Returns hits as they are stored under a trace, which may be null.';
 
--- The one way into both tables. The caller fills what it knows; everything else is decided here.
+-- Writes one trace and its hits and returns its id; the corpus is the row that the search saw. The
+-- one way into both tables. The caller fills what it knows; everything else is decided here. Raises
+-- RG400, RG413.
 create or replace function ragdb_internal.record_trace(
   corpus ragdb.corpora, query text, trace ragdb.retrieval_traces, hits ragdb.hit[],
   context ragdb_internal.call_context)
@@ -94,6 +94,3 @@ begin
   perform set_config('ragdb.last_trace_id', pg_current_xact_id() || ' ' || trace.id, true);
   return trace.id;
 end $$;
-comment on function ragdb_internal.record_trace is
-  'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. '
-  'Raises RG400, RG413.';

@@ -1,5 +1,6 @@
 -- Rerankers: models in the client that are known to the database by name and weights.
 
+-- Returns the row of a reranker. Raises RG421.
 create or replace function ragdb_internal.reranker(reranker text) returns ragdb.rerankers
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -18,7 +19,6 @@ begin
   end if;
   return v_reranker;
 end $$;
-comment on function ragdb_internal.reranker is 'Returns the row of a reranker. Raises RG421.';
 
 -- Definer, and an admin's: clients load what is named here.
 create or replace function ragdb.bind_reranker(

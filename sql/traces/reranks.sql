@@ -1,6 +1,7 @@
 -- Reranking: a model in the client reads the query beside each hit of a trace. The database says
 -- which model, how many hits to give it and what their order is then, and keeps its scores.
 
+-- Returns the sha256 of a reranking: the hash of its trace, then its rows by rank.
 create or replace function ragdb_internal.rerank_hash(
   trace_hash bytea, reranks ragdb.retrieval_reranks[])
 returns bytea
@@ -13,9 +14,9 @@ return ragdb_internal.fields_hash(variadic array['ragdb.rerank/1'::bytea, trace_
       pg_catalog.float8send(r.score), pg_catalog.boolsend(r.is_returned),
       pg_catalog.timestamptz_send(r.recorded_at)]) with ordinality as f (bytes, n)
     order by r.rank, f.n));
-comment on function ragdb_internal.rerank_hash is
-  'Returns the sha256 of a reranking: the hash of its trace, then its rows by rank.';
 
+-- Returns the scores of some chunks out of {"chunk_id": score}; null for one that has none. Raises
+-- RG423.
 create or replace function ragdb_internal.scores(scores jsonb, chunk_ids text[]) returns float8[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -34,10 +35,8 @@ begin
     select ragdb_internal.double((scores ->> i.id)::numeric)
       from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
 end $$;
-comment on function ragdb_internal.scores is
-  'Returns the scores of some chunks out of {"chunk_id": score}; null for one that has none. '
-  'Raises RG423.';
 
+-- Refuses what is not one finite score for each hit. Raises RG423.
 create or replace function ragdb_internal.check_scores(
   model text, hits ragdb.retrieval_hits[], chunk_ids text[], scores float8[])
 returns void
@@ -77,10 +76,10 @@ begin
         hint = 'give every chunk that was retrieved once; nothing was recorded';
   end if;
 end $$;
-comment on function ragdb_internal.check_scores is
-  'Refuses what is not one finite score for each hit. Raises RG423.';
 
--- The one place where scores become an order; recorded or not.
+-- Returns the hits of a retrieval by the scores of a reranker, equal ones in their order; the first
+-- k (null: all) are those returned. The one place where scores become an order; recorded or not.
+-- Raises RG423.
 create or replace function ragdb_internal.reranked(
   trace ragdb.retrieval_traces, hits ragdb.retrieval_hits[], model text, chunk_ids text[],
   scores float8[], k integer)
@@ -101,10 +100,8 @@ begin
           join unnest(hits) h on h.chunk_id = u.chunk_id) r
       order by r.rank);
 end $$;
-comment on function ragdb_internal.reranked is
-  'Returns the hits of a retrieval by the scores of a reranker, equal ones in their order; the '
-  'first k (null: all) are those returned. Raises RG423.';
 
+-- Writes the reranking of a trace and returns its rows by rank. Raises RG409, RG423.
 create or replace function ragdb_internal.insert_rerank(
   trace ragdb.retrieval_traces, model text, chunk_ids text[], scores float8[], k integer)
 returns ragdb.retrieval_reranks[]
@@ -139,8 +136,6 @@ begin
     'rerank', trace.corpus_id || '/' || trace.id, v_reranks[1].rerank_hash);
   return v_reranks;
 end $$;
-comment on function ragdb_internal.insert_rerank is
-  'Writes the reranking of a trace and returns its rows by rank. Raises RG409, RG423.';
 
 -- Definer: it writes a table that is granted to nobody.
 create or replace function ragdb.record_rerank(

@@ -1,5 +1,7 @@
 -- ragdb.retrieve: a search whose trace is recorded in the same transaction.
 
+-- Refuses to record in a read-only transaction; what says who writes, hint what to do instead.
+-- Raises 25006.
 create or replace function ragdb_internal.check_recordable(what text, hint text) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -13,10 +15,8 @@ begin
         hint = check_recordable.hint;
   end if;
 end $$;
-comment on function ragdb_internal.check_recordable is
-  'Refuses to record in a read-only transaction; what says who writes, hint what to do instead. '
-  'Raises 25006.';
 
+-- Returns how a search of one corpus, or of its parts, ranks. Raises what ragdb.search raises.
 create or replace function ragdb_internal.basis_of_search(
   corpora ragdb.corpora[], asked ragdb_internal.search_arguments)
 returns ragdb_internal.search_basis
@@ -43,15 +43,13 @@ begin
   end if;
   return v_basis;
 end $$;
-comment on function ragdb_internal.basis_of_search is
-  'Returns how a search of one corpus, or of its parts, ranks. Raises what ragdb.search raises.';
 
+-- What a retrieval from a corpus read: the corpus, how it ranked and what it found.
 create type ragdb_internal.corpus_finding as (
   corpus ragdb.corpora, basis ragdb_internal.search_basis, hits ragdb.hit[]);
-comment on type ragdb_internal.corpus_finding is
-  'What a retrieval from a corpus read: the corpus, how it ranked and what it found.';
 
--- Stable, hence one snapshot: corpus_version is the version that was searched.
+-- Reads all that a retrieval from a corpus returns and records. Stable, hence one snapshot:
+-- corpus_version is the version that was searched. Raises what ragdb.search raises.
 create or replace function ragdb_internal.find_in_corpus(
   corpus text, asked ragdb_internal.search_arguments)
 returns ragdb_internal.corpus_finding
@@ -73,10 +71,10 @@ begin
   v_hits := array(select h from ragdb_internal.search_as(find_in_corpus.corpus, asked) h);
   return row(v_corpus, v_basis, v_hits)::ragdb_internal.corpus_finding;
 end $$;
-comment on function ragdb_internal.find_in_corpus is
-  'Reads all that a retrieval from a corpus returns and records. Raises what ragdb.search raises.';
 
--- What a search by words records waits for no drop.
+-- Keeps a corpus from being dropped until the transaction ends where a search of it in a mode
+-- compares embeddings, and that of its query is kept. What a search by words records waits for no
+-- drop. Raises RG404.
 create or replace function ragdb_internal.hold_embedded(corpus text, mode text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -89,10 +87,8 @@ begin
       and c.record_query_text <> 'none'
       and (ragdb_internal.space(ragdb_internal.embedded_as(c), 'current')).space_id is not null;
 end $$;
-comment on function ragdb_internal.hold_embedded is
-  'Keeps a corpus from being dropped until the transaction ends where a search of it in a mode '
-  'compares embeddings, and that of its query is kept. Raises RG404.';
 
+-- Searches and records the trace, with who asked. Raises what ragdb.retrieve raises.
 create or replace function ragdb_internal.retrieve_traced(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
   filter jsonb default null, chunk_ids text[] default null, statistics text default null,
@@ -133,8 +129,6 @@ begin
     v_found.corpus, query, v_trace, v_found.hits, asker);
   return query select v_trace.id, h.* from unnest(v_found.hits) h;
 end $$;
-comment on function ragdb_internal.retrieve_traced is
-  'Searches and records the trace, with who asked. Raises what ragdb.retrieve raises.';
 
 -- Definer: it writes tables that are granted to nobody.
 create or replace function ragdb.retrieve(
@@ -163,6 +157,7 @@ comment on function ragdb.retrieve is
   'program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search '
   'raises, RG400, RG413, and 25006 where nothing can be written.';
 
+-- Returns a hit of a recorded retrieval without its trace.
 create or replace function ragdb_internal.plain_hit(hit ragdb.traced_hit) returns ragdb.hit
 language sql immutable parallel safe
 return row((hit).rank, (hit).corpus, (hit).chunk_id, (hit).doc_cid, (hit).source, (hit).title,
@@ -170,5 +165,3 @@ return row((hit).rank, (hit).corpus, (hit).chunk_id, (hit).doc_cid, (hit).source
   (hit).score, (hit).lexical_score, (hit).semantic_score, (hit).lexical_rank, (hit).semantic_rank,
   (hit).bm25, (hit).coverage, (hit).content_hash, (hit).metadata, (hit).mode,
   (hit).is_exact, (hit).context)::ragdb.hit;
-comment on function ragdb_internal.plain_hit is
-  'Returns a hit of a recorded retrieval without its trace.';

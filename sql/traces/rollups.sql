@@ -2,13 +2,13 @@
 -- the marks and counts those hours again from the traces themselves. A trace that is committed late
 -- is marked late, so nothing is missed, and counting an hour twice changes nothing.
 
+-- Returns the bin of a latency: n for 2^(n/4) to 2^((n+1)/4) milliseconds, -20 to 80.
 create or replace function ragdb_internal.latency_bin(elapsed_ms float8) returns integer
 language sql immutable parallel safe
 return least(80, pg_catalog.floor(
   4 * pg_catalog.ln(greatest(elapsed_ms, 0.03125::float8)) / pg_catalog.ln(2::float8)))::integer;
-comment on function ragdb_internal.latency_bin is
-  'Returns the bin of a latency: n for 2^(n/4) to 2^((n+1)/4) milliseconds, -20 to 80.';
 
+-- Deletes the rollups of some hours or days, each of one corpus.
 create or replace function ragdb_internal.drop_rollups(
   grain text, corpora integer[], buckets timestamptz[])
 returns void
@@ -23,9 +23,8 @@ begin atomic
     where r.corpus_id = b.corpus_id and r.grain = drop_rollups.grain
       and r.bucket_at = b.bucket_at;
 end;
-comment on function ragdb_internal.drop_rollups is
-  'Deletes the rollups of some hours or days, each of one corpus.';
 
+-- Returns the traces of some hours, each of one corpus, that all lie from since until before until.
 -- What the rollups count of a retrieval. The bounds leave the month of the hours; the key of the
 -- hits finds the first one, where a join would read the month.
 create or replace function ragdb_internal.counted_traces(
@@ -50,11 +49,9 @@ begin atomic
         limit 1) s on true
     where t.created_at >= counted_traces.since and t.created_at < counted_traces.until;
 end;
-comment on function ragdb_internal.counted_traces is
-  'Returns the traces of some hours, each of one corpus, that all lie from since until before '
-  'until.';
 
--- One statement, so that both tables count the same traces.
+-- Counts the traces of some hours of one day, each hour of one corpus. One statement, so that both
+-- tables count the same traces.
 create or replace function ragdb_internal.roll_up_hours(
   corpora integer[], hours timestamptz[], refreshed_at timestamptz)
 returns void
@@ -98,9 +95,8 @@ begin
       where m.bin is not null
       group by t.corpus_id, t.hour_at, t.rank_mode, m.measure, m.bin;
 end $$;
-comment on function ragdb_internal.roll_up_hours is
-  'Counts the traces of some hours of one day, each hour of one corpus.';
 
+-- Adds up the hours of a day (UTC) of some corpora.
 create or replace function ragdb_internal.sum_day(
   day_at timestamptz, corpora integer[], refreshed_at timestamptz)
 returns void
@@ -132,10 +128,9 @@ begin atomic
         and r.bucket_at < sum_day.day_at + interval '24 hours'
       group by r.corpus_id, r.rank_mode, r.measure, r.bin;
 end;
-comment on function ragdb_internal.sum_day is
-  'Adds up the hours of a day (UTC) of some corpora.';
 
--- One day at a time: its marked hours from the traces, then the day from all of its hours.
+-- Counts some hours of a day (UTC) again, each of one corpus, and the day of those corpora. One day
+-- at a time: its marked hours from the traces, then the day from all of its hours.
 create or replace function ragdb_internal.roll_up_day(
   day_at timestamptz, corpora integer[], hours timestamptz[])
 returns void
@@ -152,21 +147,20 @@ begin
     'day', v_corpora, array_fill(day_at, array[cardinality(v_corpora)]));
   perform ragdb_internal.sum_day(day_at, v_corpora, v_now);
 end $$;
-comment on function ragdb_internal.roll_up_day is
-  'Counts some hours of a day (UTC) again, each of one corpus, and the day of those corpora.';
 
+-- Returns the time before which all traces were dropped; the rollups of earlier hours stay as they
+-- were.
 create or replace function ragdb_internal.traces_kept_from() returns timestamptz
 language sql stable parallel safe
 return coalesce(
   (select (s.value #>> '{}')::timestamptz from ragdb.settings s
     where s.key = 'traces_kept_from'),
   '-infinity'::timestamptz);
-comment on function ragdb_internal.traces_kept_from is
-  'Returns the time before which all traces were dropped; the rollups of earlier hours stay as '
-  'they were.';
 
--- The marks are taken in one statement and the traces counted in later ones, which see every trace
--- whose mark was seen. From when traces are kept is asked last: who drops some holds the name, too.
+-- Counts again the hours that have new traces, and returns how many, each of one corpus; while
+-- another refreshes it waits, or returns 0. The marks are taken in one statement and the traces
+-- counted in later ones, which see every trace whose mark was seen. From when traces are kept is
+-- asked last: who drops some holds the name, too.
 create or replace function ragdb_internal.recount_rollups(wait boolean) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -197,9 +191,6 @@ begin
         from unnest(v_corpora, v_hours) h (corpus_id, hour_at) group by 1 order by 1) d;
   return coalesce(cardinality(v_hours), 0);
 end $$;
-comment on function ragdb_internal.recount_rollups is
-  'Counts again the hours that have new traces, and returns how many, each of one corpus; while '
-  'another refreshes it waits, or returns 0.';
 
 create or replace function ragdb.refresh_rollups(recount boolean default false) returns integer
 language plpgsql security definer -- the tables are granted to nobody

@@ -1,6 +1,7 @@
 -- A trace proves itself: its hashes are computed again from its rows. What it rests on is another
 -- question: a document that was edited since leaves the record of the retrieval as it was.
 
+-- Returns hits with the hashes of what their chunks say now; null for a chunk that is gone.
 create or replace function ragdb_internal.hits_now(hits ragdb.retrieval_hits[])
 returns ragdb.retrieval_hits[]
 language plpgsql stable parallel safe
@@ -18,8 +19,6 @@ begin
   end loop;
   return v_hits;
 end $$;
-comment on function ragdb_internal.hits_now is
-  'Returns hits with the hashes of what their chunks say now; null for a chunk that is gone.';
 
 create or replace function ragdb.verify_trace(trace_id uuid)
 returns table (

@@ -1,6 +1,8 @@
 -- Embedders: what a model promises about its vectors, and which provider runs it here.
 
--- Checked here, so that the message names what is wrong and pgvector's own never shows.
+-- Refuses embeddings, one behind the other, that are not finite, zero, of another width, or not of
+-- length 1 where the metric needs it; labels name them. Checked here, so that the message names
+-- what is wrong and pgvector's own never shows. Raises RG418.
 create or replace function ragdb_internal.check_embeddings(
   embeddings real[], dims integer, metric text, labels text[])
 returns void
@@ -43,10 +45,8 @@ begin
             hint = 'the model or the endpoint gave a bad vector; nothing was stored';
   end if;
 end $$;
-comment on function ragdb_internal.check_embeddings is
-  'Refuses embeddings, one behind the other, that are not finite, zero, of another width, or not '
-  'of length 1 where the metric needs it; labels name them. Raises RG418.';
 
+-- Returns the row of an embedder. Raises RG416.
 create or replace function ragdb_internal.embedder(embedder text) returns ragdb.embedders
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -62,9 +62,9 @@ begin
   end if;
   return v_embedder;
 end $$;
-comment on function ragdb_internal.embedder is
-  'Returns the row of an embedder. Raises RG416.';
 
+-- Waits until no other transaction loads or binds an embedder, holds it to the end of this one, and
+-- returns its row. Raises RG416.
 create or replace function ragdb_internal.hold_embedder(embedder text) returns ragdb.embedders
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -73,11 +73,9 @@ begin
   perform from ragdb.embedders e where e.name = hold_embedder.embedder for no key update;
   return ragdb_internal.embedder(hold_embedder.embedder);
 end $$;
-comment on function ragdb_internal.hold_embedder is
-  'Waits until no other transaction loads or binds an embedder, holds it to the end of this one, '
-  'and returns its row. Raises RG416.';
 
--- Of a name that is there, anybody may promise the same again.
+-- Refuses an embedder that this database does not know from a caller who may not create one. Of a
+-- name that is there, anybody may promise the same again. Raises RG401.
 create or replace function ragdb_internal.check_may_create_embedder(name text) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -96,9 +94,6 @@ begin
         hint = 'ask somebody with ragdb_writer to call ragdb.create_embedder()';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_create_embedder is
-  'Refuses an embedder that this database does not know from a caller who may not create one. '
-  'Raises RG401.';
 
 create or replace function ragdb.create_embedder(
   name text, dims integer, model text default null, metric text default 'cosine',
@@ -151,6 +146,8 @@ comment on function ragdb.create_embedder is
   'Creates an embedder, or returns it when it exists with the same promises; dims 1 to 4000, '
   'metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.';
 
+-- Refuses a provider that the caller may not name, and one that would mix its vectors with those of
+-- another. Raises RG401, RG409, RG417.
 create or replace function ragdb_internal.check_binding(
   embedder ragdb.embedders, provider text, provider_model text)
 returns void
@@ -192,9 +189,6 @@ begin
                    'ragdb.reembed_corpus()';
   end if;
 end $$;
-comment on function ragdb_internal.check_binding is
-  'Refuses a provider that the caller may not name, and one that would mix its vectors with those '
-  'of another. Raises RG401, RG409, RG417.';
 
 create or replace function ragdb.bind_embedder(name text, provider text, provider_model text)
 returns ragdb.embedders

@@ -1,5 +1,6 @@
 -- Whether a space has the embedding of every chunk.
 
+-- Returns the number of chunks of the corpus without an embedding in a space.
 create or replace function ragdb_internal.missing_embeddings(space ragdb.embedding_spaces)
 returns bigint
 language sql stable parallel safe
@@ -9,10 +10,10 @@ return (
     and not exists (select from ragdb.chunk_embeddings e
       where e.space_id = (missing_embeddings.space).space_id
         and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no));
-comment on function ragdb_internal.missing_embeddings is
-  'Returns the number of chunks of the corpus without an embedding in a space.';
 
--- Chunks are counted only where nothing waits: once for each time that the queue has run empty.
+-- Notes that a space has an embedding of every chunk, but for those that were given up; searches
+-- compare embeddings from then on. The caller holds the corpus lock. Chunks are counted only where
+-- nothing waits: once for each time that the queue has run empty.
 create or replace function ragdb_internal.note_filled(space_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -35,6 +36,3 @@ begin
     update ragdb.embedding_spaces s set is_filled = true where s.space_id = v_space.space_id;
   end if;
 end $$;
-comment on function ragdb_internal.note_filled is
-  'Notes that a space has an embedding of every chunk, but for those that were given up; searches '
-  'compare embeddings from then on. The caller holds the corpus lock.';

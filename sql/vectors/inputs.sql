@@ -1,6 +1,9 @@
 -- What is embedded of a chunk.
 
--- Rows are looked up by key, and each text is put together once, whatever the caller does with it.
+-- Returns what is embedded of chunks: the prefix, then title, heading path and text joined by
+-- newlines. Beside it the head, which is title and heading path, and the body, which is prefix and
+-- text. Rows are looked up by key, and each text is put together once, whatever the caller does
+-- with it.
 create or replace function ragdb_internal.embedding_inputs(
   corpus_id integer, chunk_nos integer[], prefix text)
 returns table (chunk_no integer, head text, body text, input text)
@@ -19,7 +22,3 @@ begin atomic
           where o.corpus_id = embedding_inputs.corpus_id and o.doc_no = c.doc_no offset 0) d
       offset 0) i;
 end;
-comment on function ragdb_internal.embedding_inputs is
-  'Returns what is embedded of chunks: the prefix, then title, heading path and text joined by '
-  'newlines. Beside it the head, which is title and heading path, and the body, which is prefix '
-  'and text.';

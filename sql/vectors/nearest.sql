@@ -6,15 +6,16 @@
 -- parameter and a plan for the parent opens every partition. The distances are taken where the
 -- vectors are found; callers make scores of them, because what a statement inlines takes as long to
 -- plan as the rest of it.
+
+-- Returns the operator, with its schema, by which a metric compares two vectors.
 create or replace function ragdb_internal.distance_operator(metric text) returns text
 language sql stable parallel safe
 return pg_catalog.format('operator(%I.%s)', ragdb_internal.vector_schema(),
   case metric when 'cosine' then '<=>' when 'ip' then '<#>' else '<->' end);
-comment on function ragdb_internal.distance_operator is
-  'Returns the operator, with its schema, by which a metric compares two vectors.';
 
--- A drop of a space is seen by all at once, while a snapshot that is older still shows its row. To
--- ask for the size waits for a drop that has not committed, as the search itself would.
+-- Returns the name of the partition of a space that is about to be read. A drop of a space is seen
+-- by all at once, while a snapshot that is older still shows its row. To ask for the size waits for
+-- a drop that has not committed, as the search itself would. Raises RG415.
 create or replace function ragdb_internal.searched_table(space ragdb.embedding_spaces)
 returns text
 language plpgsql stable parallel safe
@@ -30,10 +31,9 @@ begin
   end if;
   return v_table;
 end $$;
-comment on function ragdb_internal.searched_table is
-  'Returns the name of the partition of a space that is about to be read. Raises RG415.';
 
--- For who reads the vectors of all spaces, which has no rows of a space that is gone.
+-- Returns the current space of a corpus, which is about to be read; null without one. For who reads
+-- the vectors of all spaces, which has no rows of a space that is gone. Raises RG415.
 create or replace function ragdb_internal.read_space(corpus_id integer)
 returns ragdb.embedding_spaces
 language plpgsql stable parallel safe
@@ -47,12 +47,11 @@ begin
   end if;
   return v_space;
 end $$;
-comment on function ragdb_internal.read_space is
-  'Returns the current space of a corpus, which is about to be read; null without one. Raises '
-  'RG415.';
 
--- All that tie at the k-th place stay: they share its rank. What ties has the same score, not the
--- same distance. So a few more than k are taken, and all only where these tie.
+-- Returns the k chunks of a space that are nearest to a vector, and all that tie with the last,
+-- looking at every one, or at the given ones when not null; more is how many are taken at first to
+-- see what ties. All that tie at the k-th place stay: they share its rank. What ties has the same
+-- score, not the same distance. So a few more than k are taken, and all only where these tie.
 create or replace function ragdb_internal.scan_space(
   space ragdb.embedding_spaces, metric text, query vector, k integer, chunk_nos integer[],
   more integer default 50)
@@ -83,11 +82,9 @@ begin
   return query select u.chunk_no, u.score from unnest(v_chunk_nos, v_scores) u (chunk_no, score)
     where u.score >= coalesce(v_scores[k], 0);
 end $$;
-comment on function ragdb_internal.scan_space is
-  'Returns the k chunks of a space that are nearest to a vector, and all that tie with the last, '
-  'looking at every one, or at the given ones when not null; more is how many are taken at first '
-  'to see what ties.';
 
+-- Returns the distances of the given chunks of a space from a vector; chunks without an embedding
+-- have no row.
 create or replace function ragdb_internal.chunk_distances(
   space ragdb.embedding_spaces, metric text, query vector, chunk_nos integer[])
 returns table (chunk_no integer, distance float8)
@@ -107,16 +104,15 @@ begin
     ragdb_internal.query_type(space), ragdb_internal.searched_table(space))
     using query, chunk_nos, space.corpus_id;
 end $$;
-comment on function ragdb_internal.chunk_distances is
-  'Returns the distances of the given chunks of a space from a vector; chunks without an embedding '
-  'have no row.';
 
--- Nothing may take the place of the index: other scans and sorts are off, and a list is a hashed
--- subplan, which no index answers (and which is planned at once, where `= any` looks at every
--- element). Of what the index finds the distance is taken as it is stored on the way. That of
--- halves is written as the order is, so that a cosine is worked out once. Under a restriction it is
--- asked of each chunk in turn. The settings are made in an assignment, because `perform` starts a
--- statement.
+-- Returns about the k nearest chunks of a space by its HNSW index with their distances; or of the
+-- most that it meets at all those that meet a restriction, where most is not null; ef_search (null:
+-- the space's own) is how many it looks at. Nothing may take the place of the index: other scans
+-- and sorts are off, and a list is a hashed subplan, which no index answers (and which is planned
+-- at once, where `= any` looks at every element). Of what the index finds the distance is taken as
+-- it is stored on the way. That of halves is written as the order is, so that a cosine is worked
+-- out once. Under a restriction it is asked of each chunk in turn. The settings are made in an
+-- assignment, because `perform` starts a statement.
 create or replace function ragdb_internal.walk_space(
   space ragdb.embedding_spaces, dims integer, metric text, query vector, k integer,
   among ragdb_internal.restriction, ef_search integer default null, most integer default null)
@@ -164,31 +160,27 @@ begin
     set_config('hnsw.iterative_scan', v_iterative, true),
     set_config('hnsw.max_scan_tuples', v_tuples, true)];
 end $$;
-comment on function ragdb_internal.walk_space is
-  'Returns about the k nearest chunks of a space by its HNSW index with their distances; or of the '
-  'most that it meets at all those that meet a restriction, where most is not null; ef_search '
-  '(null: the space''s own) is how many it looks at.';
 
+-- Returns how many chunks a walk is asked for where k are wanted.
 create or replace function ragdb_internal.walked_depth(k integer) returns integer
 language sql immutable parallel safe
 return greatest(walked_depth.k, least(1000, walked_depth.k + walked_depth.k / 4 + 16));
-comment on function ragdb_internal.walked_depth is
-  'Returns how many chunks a walk is asked for where k are wanted.';
 
+-- Whether the nearest chunks of all in the space of a corpus are found by its index.
 create or replace function ragdb_internal.is_walked(
   corpus ragdb.corpora, space ragdb.embedding_spaces)
 returns boolean
 language sql immutable parallel safe
 return (space).is_indexed and (corpus).chunks >= ragdb_internal.indexed_chunks();
-comment on function ragdb_internal.is_walked is
-  'Whether the nearest chunks of all in the space of a corpus are found by its index.';
 
--- To meet a chunk in a walk takes as long as to compare 10 to 20, or as to find 5 by a filter and
--- compare them (measured). A walk that passes over some has to look at so many more. It is not
--- begun where that takes longer than to compare all, and given up there, since what a filter leaves
--- may lie far from what is asked. A walk is asked for more than is wanted: the index orders by
--- halves, and what it swaps at the end is put right here. Where a width is given, that does not
--- widen it.
+-- Returns the k chunks nearest to a vector, and what ties with the last, under a restriction, with
+-- similarity and rank, and whether none was passed over; ef_search (null: that of the space) is how
+-- many a walk of the index looks at where there is none. To meet a chunk in a walk takes as long as
+-- to compare 10 to 20, or as to find 5 by a filter and compare them (measured). A walk that passes
+-- over some has to look at so many more. It is not begun where that takes longer than to compare
+-- all, and given up there, since what a filter leaves may lie far from what is asked. A walk is
+-- asked for more than is wanted: the index orders by halves, and what it swaps at the end is put
+-- right here. Where a width is given, that does not widen it.
 create or replace function ragdb_internal.nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
   among ragdb_internal.restriction default null, ef_search integer default null)
@@ -234,7 +226,3 @@ begin
     from (select unnest(v_found) as chunk_no, unnest(v_scores) as score) n
     where n.score >= coalesce(v_ascending[cardinality(v_ascending) + 1 - k], 0);
 end $$;
-comment on function ragdb_internal.nearest is
-  'Returns the k chunks nearest to a vector, and what ties with the last, under a restriction, '
-  'with similarity and rank, and whether none was passed over; ef_search (null: that of the space) '
-  'is how many a walk of the index looks at where there is none.';

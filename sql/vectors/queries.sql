@@ -1,4 +1,6 @@
 -- Embeddings of queries that are kept, and the space that a corpus is searched by.
+
+-- Returns the current space of a corpus. Raises RG415.
 create or replace function ragdb_internal.current_space(corpus ragdb.corpora)
 returns ragdb.embedding_spaces
 language plpgsql stable parallel safe
@@ -15,9 +17,8 @@ begin
   end if;
   return v_space;
 end $$;
-comment on function ragdb_internal.current_space is
-  'Returns the current space of a corpus. Raises RG415.';
 
+-- Keeps an embedding under its own hash, and returns that.
 create or replace function ragdb_internal.keep_query_embedding(
   corpus_id integer, embedder_id integer, embedding real[])
 returns bytea
@@ -33,9 +34,9 @@ begin
     on conflict do nothing;
   return v_hash;
 end $$;
-comment on function ragdb_internal.keep_query_embedding is
-  'Keeps an embedding under its own hash, and returns that.';
 
+-- Returns the embedding kept for a query in a corpus, or in the whole that it is a part of; null
+-- without one.
 create or replace function ragdb_internal.kept_embedding(
   corpus_id integer, embedder_id integer, query text)
 returns real[]
@@ -50,9 +51,6 @@ return (
     and q.embedder_id = kept_embedding.embedder_id
     and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(kept_embedding.query, 'UTF8'))
   order by q.corpus_id = kept_embedding.corpus_id desc limit 1);
-comment on function ragdb_internal.kept_embedding is
-  'Returns the embedding kept for a query in a corpus, or in the whole that it is a part of; null '
-  'without one.';
 
 -- For writers only: what is kept here answers every reader who asks the same.
 create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[])

@@ -3,25 +3,24 @@
 -- A space is a partition of ragdb.chunk_embeddings. It has an HNSW index of its own over halfvec,
 -- which finds candidates; the score that counts is computed from the vectors as they are stored: in
 -- full precision, or those of a static embedder, whose definition ends with it, in half.
+
+-- Returns the name of the partition of a space.
 create or replace function ragdb_internal.space_table(space_id integer) returns text
 language sql stable parallel safe
 return 'chunk_embeddings_' || space_table.space_id;
-comment on function ragdb_internal.space_table is
-  'Returns the name of the partition of a space.';
 
--- Of fewer the vectors are compared one by one.
+-- Returns how many chunks a corpus has from which on an index of its vectors is built and used. Of
+-- fewer the vectors are compared one by one.
 create or replace function ragdb_internal.indexed_chunks() returns integer
 language sql immutable parallel safe
 return 10000;
-comment on function ragdb_internal.indexed_chunks is
-  'Returns how many chunks a corpus has from which on an index of its vectors is built and used.';
 
+-- Returns the embedding of a chunk, in whatever precision it is stored.
 create or replace function ragdb_internal.full_vector(stored ragdb.chunk_embeddings) returns vector
 language sql immutable parallel safe
 return coalesce((full_vector.stored).half::vector, (full_vector.stored).embedding);
-comment on function ragdb_internal.full_vector is
-  'Returns the embedding of a chunk, in whatever precision it is stored.';
 
+-- Returns the similarity of the embedding of a chunk and a vector in [0, 1], as a search scores it.
 -- One way for each space: the last digit of a score rests on it.
 create or replace function ragdb_internal.stored_similarity(
   stored ragdb.chunk_embeddings, query vector, metric text)
@@ -31,24 +30,20 @@ return case when (stored_similarity.stored).half is null
   then ragdb_internal.similarity((stored_similarity.stored).embedding, query, metric)
   else ragdb_internal.similarity((stored_similarity.stored).half,
     ragdb_internal.unit_length(stored_similarity.query)::halfvec, metric) end;
-comment on function ragdb_internal.stored_similarity is
-  'Returns the similarity of the embedding of a chunk and a vector in [0, 1], as a search scores '
-  'it.';
 
+-- Returns the name of the column that has the vectors of a space.
 create or replace function ragdb_internal.stored_column(space ragdb.embedding_spaces) returns text
 language sql immutable parallel safe
 return case when (stored_column.space).is_half then 'half' else 'embedding' end;
-comment on function ragdb_internal.stored_column is
-  'Returns the name of the column that has the vectors of a space.';
 
+-- Returns the type, with its schema, in which a query is compared with the vectors of a space.
 create or replace function ragdb_internal.query_type(space ragdb.embedding_spaces) returns text
 language sql stable parallel safe
 return pg_catalog.format('%I.%s', ragdb_internal.vector_schema(),
   case when (query_type.space).is_half then 'halfvec' else 'vector' end);
-comment on function ragdb_internal.query_type is
-  'Returns the type, with its schema, in which a query is compared with the vectors of a space.';
 
--- By cosine, because every metric has the same order of unit vectors, and these fit a half whatever
+-- Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector's. By
+-- cosine, because every metric has the same order of unit vectors, and these fit a half whatever
 -- the model's scale. Halves are indexed as they are: a walk makes anew what the index is over.
 create or replace function ragdb_internal.indexed_expression(
   space ragdb.embedding_spaces, schema text, value text, dims integer)
@@ -56,10 +51,9 @@ returns text
 language sql stable parallel safe
 return pg_catalog.format(case when (space).is_half then '%2$s'
   else '%1$I.l2_normalize(%2$s)' end || '::%1$I.halfvec(%3$s)', schema, value, dims);
-comment on function ragdb_internal.indexed_expression is
-  'Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector''s.';
 
--- On the partition, as the triggers of traces are: a partitioned parent carries none.
+-- Puts the trigger on the table of a space by which its past is kept as that of other tables is. On
+-- the partition, as the triggers of traces are: a partitioned parent carries none.
 create or replace function ragdb_internal.keep_past_of_space(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -69,8 +63,6 @@ begin
     ' on ragdb.%I for each row when (current_setting(''ragdb.history'', true) = ''on'')'
     ' execute function ragdb_internal.keep_past_row(''embedding'')', partition);
 end $$;
-comment on function ragdb_internal.keep_past_of_space is
-  'Puts the trigger on the table of a space by which its past is kept as that of other tables is.';
 
 -- An upgrade drops every function, and with keep_past_row these triggers.
 do $$ begin
@@ -79,7 +71,9 @@ do $$ begin
   where i.inhparent = 'ragdb.chunk_embeddings'::regclass;
 end $$;
 
--- A claim drops the inputs that no chunk has any more. Those that were given up nobody claims.
+-- Takes chunks out of the inputs of a space that were given up, but out of those that they still
+-- have by their hashes (null: they have none). A claim drops the inputs that no chunk has any more.
+-- Those that were given up nobody claims.
 create or replace function ragdb_internal.drop_dead_jobs(
   corpus_id integer, space_id integer, chunk_nos integer[], hashes bytea[] default null)
 returns void
@@ -100,13 +94,11 @@ begin
     where j.corpus_id = drop_dead_jobs.corpus_id and j.space_id = drop_dead_jobs.space_id
       and j.is_dead and j.chunk_nos = '{}';
 end $$;
-comment on function ragdb_internal.drop_dead_jobs is
-  'Takes chunks out of the inputs of a space that were given up, but out of those that they still '
-  'have by their hashes (null: they have none).';
 
--- Not a foreign key: who makes one locks all chunks against all writers, and each deleted chunk of
--- any corpus would be looked for in the spaces of all. Who writes embeddings holds the lock of the
--- corpus, so none comes for a chunk that goes.
+-- Trigger of ragdb.chunks: removes the embeddings of the chunks that went, and what was given up of
+-- them, in all spaces of their corpora. Not a foreign key: who makes one locks all chunks against
+-- all writers, and each deleted chunk of any corpus would be looked for in the spaces of all. Who
+-- writes embeddings holds the lock of the corpus, so none comes for a chunk that goes.
 create or replace function ragdb_internal.drop_embeddings() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -128,13 +120,11 @@ begin
   end loop;
   return null;
 end $$;
-comment on function ragdb_internal.drop_embeddings is
-  'Trigger of ragdb.chunks: removes the embeddings of the chunks that went, and what was given up '
-  'of them, in all spaces of their corpora.';
 create or replace trigger embeddings_go_with_chunks after delete on ragdb.chunks
   referencing old table as gone for each statement
   execute function ragdb_internal.drop_embeddings();
 
+-- Makes the partition of a space.
 create or replace function ragdb_internal.make_space_table(
   space ragdb.embedding_spaces, embedder ragdb.embedders)
 returns void
@@ -162,9 +152,8 @@ begin
     v_table, space.space_id);
   perform ragdb_internal.keep_past_of_space(v_table);
 end $$;
-comment on function ragdb_internal.make_space_table is
-  'Makes the partition of a space.';
 
+-- Makes a space with its partition; the caller holds the corpus lock. Raises RG400.
 create or replace function ragdb_internal.make_space(
   corpus_id integer, embedder ragdb.embedders, state text, m integer, ef_construction integer)
 returns ragdb.embedding_spaces
@@ -197,9 +186,8 @@ begin
   perform ragdb_internal.make_space_table(v_space, embedder);
   return v_space;
 end $$;
-comment on function ragdb_internal.make_space is
-  'Makes a space with its partition; the caller holds the corpus lock. Raises RG400.';
 
+-- Drops a space and its partition; the caller holds the corpus lock.
 create or replace function ragdb_internal.drop_space_table(space ragdb.embedding_spaces)
 returns void
 language plpgsql
@@ -210,9 +198,8 @@ begin
     where s.corpus_id = space.corpus_id and s.space_id = space.space_id;
   execute format('drop table ragdb.%I', ragdb_internal.space_table(space.space_id));
 end $$;
-comment on function ragdb_internal.drop_space_table is
-  'Drops a space and its partition; the caller holds the corpus lock.';
 
+-- Drops all spaces of a corpus; the caller holds the corpus lock.
 create or replace function ragdb_internal.drop_spaces(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -221,9 +208,8 @@ begin
   perform ragdb_internal.drop_space_table(s) from ragdb.embedding_spaces s
     where s.corpus_id = drop_spaces.corpus_id;
 end $$;
-comment on function ragdb_internal.drop_spaces is
-  'Drops all spaces of a corpus; the caller holds the corpus lock.';
 
+-- Returns the space of a corpus in a state, the last one where there are several; null without one.
 create or replace function ragdb_internal.space(corpus_id integer, state text)
 returns ragdb.embedding_spaces
 language sql stable parallel safe
@@ -231,6 +217,3 @@ return (
   select s from ragdb.embedding_spaces s
   where s.corpus_id = space.corpus_id and s.state = space.state
   order by s.current_since desc nulls last, s.space_id desc limit 1);
-comment on function ragdb_internal.space is
-  'Returns the space of a corpus in a state, the last one where there are several; null without '
-  'one.';

@@ -1,30 +1,27 @@
 -- Which version of pgvector this is, and what is known to be wrong with it.
 
+-- Returns the numbers that a version begins with, which compare as versions do; null without any.
 create or replace function ragdb_internal.version_numbers(version text) returns integer[]
 language sql immutable parallel safe
 return pg_catalog.string_to_array(
   pg_catalog.substring(version, '^[0-9]{1,8}(?:[.][0-9]{1,8}){0,3}'), '.')::integer[];
-comment on function ragdb_internal.version_numbers is
-  'Returns the numbers that a version begins with, which compare as versions do; null without any.';
 
+-- Returns the version of pgvector in this database.
 create or replace function ragdb_internal.pgvector_version() returns text
 language sql stable parallel safe
 return (select e.extversion from pg_catalog.pg_extension e where e.extname = 'vector');
-comment on function ragdb_internal.pgvector_version is
-  'Returns the version of pgvector in this database.';
 
+-- Tells whether a version of pgvector builds HNSW indexes without writing behind its memory.
 create or replace function ragdb_internal.may_build_hnsw(version text) returns boolean
 language sql immutable parallel safe
 return coalesce(ragdb_internal.version_numbers(version) >= '{0,8,2}', false);
-comment on function ragdb_internal.may_build_hnsw is
-  'Tells whether a version of pgvector builds HNSW indexes without writing behind its memory.';
 
+-- Tells whether vacuum keeps HNSW indexes intact in a version of pgvector.
 create or replace function ragdb_internal.may_vacuum_hnsw(version text) returns boolean
 language sql immutable parallel safe
 return coalesce(ragdb_internal.version_numbers(version) >= '{0,8,4}', false);
-comment on function ragdb_internal.may_vacuum_hnsw is
-  'Tells whether vacuum keeps HNSW indexes intact in a version of pgvector.';
 
+-- Refuses to build an HNSW index by a pgvector before 0.8.2, and warns before 0.8.4. Raises RG424.
 create or replace function ragdb_internal.check_may_index() returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -42,6 +39,3 @@ begin
       using hint = 'install pgvector 0.8.4 or newer, then: alter extension vector update';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_index is
-  'Refuses to build an HNSW index by a pgvector before 0.8.2, and warns before 0.8.4. Raises '
-  'RG424.';

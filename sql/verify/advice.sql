@@ -6,7 +6,8 @@ comment on type ragdb.advice is
   'Something to do: of what, whether it is a fault, what was found, and the command or statement '
   'that mends it (null: none does).';
 
--- The mean of fewer than 100 chunks is chance, and soon another.
+-- Returns what is to be done for the ranking of corpora that the caller may read. The mean of fewer
+-- than 100 chunks is chance, and soon another.
 create or replace function ragdb_internal.advice_on_corpora() returns setof ragdb.advice
 language sql stable parallel safe
 begin atomic
@@ -32,9 +33,8 @@ begin atomic
     join ragdb_internal.text_configs() t on t.language = c.language_majority
   where c.chunks >= 20 and c.part_of is null and o.text_config not in (t.config, 'simple');
 end;
-comment on function ragdb_internal.advice_on_corpora is
-  'Returns what is to be done for the ranking of corpora that the caller may read.';
 
+-- Returns what is to be done for the embeddings of corpora that the caller may read.
 create or replace function ragdb_internal.advice_on_embeddings() returns setof ragdb.advice
 language sql stable parallel restricted
 begin atomic
@@ -55,9 +55,8 @@ begin atomic
     ) a (applies, is_fault, found, fix)
   where a.applies;
 end;
-comment on function ragdb_internal.advice_on_embeddings is
-  'Returns what is to be done for the embeddings of corpora that the caller may read.';
 
+-- Returns what is to be done for the jobs of workers that the caller may see.
 create or replace function ragdb_internal.advice_on_jobs(has_worker boolean)
   returns setof ragdb.advice
 language sql stable parallel safe
@@ -73,10 +72,8 @@ begin atomic
     ) a (applies, is_fault, found, fix)
   where a.applies;
 end;
-comment on function ragdb_internal.advice_on_jobs is
-  'Returns what is to be done for the jobs of workers that the caller may see.';
 
--- What waits for a day counts as back-dated.
+-- Returns what is to be done for the ledger. What waits for a day counts as back-dated.
 create or replace function ragdb_internal.advice_on_ledger() returns setof ragdb.advice
 language sql stable parallel safe
 begin atomic
@@ -89,9 +86,8 @@ begin atomic
   from ragdb.ledger_status() l
   where not l.is_on or l.oldest_pending < pg_catalog.clock_timestamp() - interval '1 day';
 end;
-comment on function ragdb_internal.advice_on_ledger is
-  'Returns what is to be done for the ledger.';
 
+-- Returns what is to be done for roles that are gone.
 create or replace function ragdb_internal.advice_on_roles() returns setof ragdb.advice
 language sql stable parallel safe
 begin atomic
@@ -105,8 +101,6 @@ begin atomic
       || '; or revoke what it holds'
   from ragdb.dead_roles() d;
 end;
-comment on function ragdb_internal.advice_on_roles is
-  'Returns what is to be done for roles that are gone.';
 
 create or replace function ragdb.advice() returns setof ragdb.advice
 language plpgsql stable security definer

@@ -1,5 +1,6 @@
 -- What guards the evidence: functions, triggers, rules and grants, against what was installed.
 
+-- Returns the grants on what is ragdb's, each with the SHA-256 of its privileges.
 create or replace function ragdb_internal.present_grants()
 returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
@@ -27,10 +28,10 @@ begin atomic
     ) g (of, acl, owner) cross join lateral pg_catalog.aclexplode(g.acl) a
     where a.grantee <> g.owner group by 2;
 end;
-comment on function ragdb_internal.present_grants is
-  'Returns the grants on what is ragdb''s, each with the SHA-256 of its privileges.';
 
--- There are none as it is installed. Either takes rows out of what a function writes or reads.
+-- Returns the rules on tables of ragdb that are not those of views, and the tables with row
+-- security. There are none as it is installed. Either takes rows out of what a function writes or
+-- reads.
 create or replace function ragdb_internal.present_rules()
 returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
@@ -46,10 +47,8 @@ begin atomic
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and (c.relrowsecurity or c.relforcerowsecurity);
 end;
-comment on function ragdb_internal.present_rules is
-  'Returns the rules on tables of ragdb that are not those of views, and the tables with row '
-  'security.';
 
+-- Returns what an aggregate is made of, which PostgreSQL does not write as it does a function.
 create or replace function ragdb_internal.aggregate_definition(aggregate oid) returns text
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -58,11 +57,11 @@ begin atomic
       pg_catalog.format_type(a.aggtranstype, null), a.agginitval)
     from pg_catalog.pg_aggregate a where a.aggfnoid::oid = aggregate_definition.aggregate;
 end;
-comment on function ragdb_internal.aggregate_definition is
-  'Returns what an aggregate is made of, which PostgreSQL does not write as it does a function.';
 
--- Functions as their own definitions give them, which another major version may write otherwise,
--- as a session that writes names or constants its own way would.
+-- Returns the functions, views, triggers, constraints, columns, indexes, rules and grants of ragdb,
+-- and what was put beside them, each with the SHA-256 of its definition. Functions as their own
+-- definitions give them, which another major version may write otherwise, as a session that writes
+-- names or constants its own way would.
 create or replace function ragdb_internal.present_code()
 returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
@@ -111,12 +110,10 @@ begin atomic
   union all
   select * from ragdb_internal.present_grants();
 end;
-comment on function ragdb_internal.present_code is
-  'Returns the functions, views, triggers, constraints, columns, indexes, rules and grants of '
-  'ragdb, and what was put beside them, each with the SHA-256 of its definition.';
 
--- What PostgreSQL parsed is written otherwise in a restored copy, whose functions have other
--- numbers.
+-- Returns what differs from what was installed; is_restored where that is how a restored copy
+-- differs. What PostgreSQL parsed is written otherwise in a restored copy, whose functions have
+-- other numbers.
 create or replace function ragdb_internal.code_changes()
 returns table (kind text, identity text, finding text, is_restored boolean)
 language sql stable parallel safe
@@ -131,10 +128,8 @@ begin atomic
       on p.kind = i.kind and p.identity = i.identity
     where i.hash is distinct from p.hash;
 end;
-comment on function ragdb_internal.code_changes is
-  'Returns what differs from what was installed; is_restored where that is how a restored copy '
-  'differs.';
 
+-- Compares functions, views, triggers, constraints, rules and grants with what was installed.
 create or replace function ragdb_internal.verify_code(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -169,5 +164,3 @@ begin
   return row((select count(*) from ragdb.installed_code), null, v_findings)
     ::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_code is
-  'Compares functions, views, triggers, constraints, rules and grants with what was installed.';

@@ -1,5 +1,6 @@
 -- Contracts against the hashes that they were applied with, and their cases against their nodes.
 
+-- Says in what a version of a contract differs from what was applied; null when in nothing.
 create or replace function ragdb_internal.contract_problem(contract text, version integer)
 returns text
 language sql stable parallel safe
@@ -32,9 +33,9 @@ begin atomic
     from ragdb.contracts k
     where k.contract = contract_problem.contract and k.version = contract_problem.version;
 end;
-comment on function ragdb_internal.contract_problem is
-  'Says in what a version of a contract differs from what was applied; null when in nothing.';
 
+-- Compares the contracts in all their versions with their hashes, and the cases of those in force
+-- with their nodes.
 create or replace function ragdb_internal.verify_contracts(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -45,6 +46,3 @@ return (
     filter (where p.problem is not null), '{}'))::ragdb_internal.verified
   from ragdb.contracts k
     cross join lateral ragdb_internal.contract_problem(k.contract, k.version) p (problem));
-comment on function ragdb_internal.verify_contracts is
-  'Compares the contracts in all their versions with their hashes, and the cases of those in force '
-  'with their nodes.';

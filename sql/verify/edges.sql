@@ -1,6 +1,7 @@
 -- Edges against what documents say, and added ones against what was recorded of them. What was said
 -- to what within a conversation is in the hashes of its event.
 
+-- Returns what a finding calls an edge: by the ids of its chunks.
 create or replace function ragdb_internal.edge_name(
   corpus_id integer, edge ragdb_internal.chunk_edge)
 returns text
@@ -14,9 +15,8 @@ return pg_catalog.format('edge from %s to %s of corpus %s',
     'number ' || (edge).child_no),
   coalesce((select c.name from ragdb.corpora c where c.corpus_id = edge_name.corpus_id),
     edge_name.corpus_id::text));
-comment on function ragdb_internal.edge_name is
-  'Returns what a finding calls an edge: by the ids of its chunks.';
 
+-- Returns what is wrong with some edges of a corpus as findings.
 create or replace function ragdb_internal.edge_findings(
   corpus_id integer, problems text[], edges ragdb_internal.chunk_edge[])
 returns ragdb.finding[]
@@ -32,9 +32,8 @@ return array(
       with ordinality p (problem, parent_no, child_no, edge_type, n)
       left join ragdb.corpora n on n.corpus_id = edge_findings.corpus_id
     order by p.n);
-comment on function ragdb_internal.edge_findings is
-  'Returns what is wrong with some edges of a corpus as findings.';
 
+-- Tells whether what was recorded last of an edge is that it was added.
 create or replace function ragdb_internal.is_recorded_edge(
   corpus_id integer, edge ragdb_internal.chunk_edge)
 returns boolean
@@ -42,9 +41,9 @@ language sql stable parallel safe
 return coalesce(ragdb_internal.last_state(
     is_recorded_edge.corpus_id, 'edge', ragdb_internal.edge_key(edge))
   = ragdb_internal.edge_hash(ragdb_internal.edge_key(edge)), false);
-comment on function ragdb_internal.is_recorded_edge is
-  'Tells whether what was recorded last of an edge is that it was added.';
 
+-- Compares the edges that leave the chunks of some documents with what these say, and with what was
+-- recorded.
 create or replace function ragdb_internal.wrong_edges(corpus_id integer, doc_nos integer[])
 returns ragdb.finding[]
 language plpgsql stable parallel safe
@@ -91,10 +90,8 @@ begin
     into v_problems, v_edges from wrong w where w.problem is not null;
   return ragdb_internal.edge_findings(corpus_id, v_problems, v_edges);
 end $$;
-comment on function ragdb_internal.wrong_edges is
-  'Compares the edges that leave the chunks of some documents with what these say, and with what '
-  'was recorded.';
 
+-- Returns edges that leave no chunk, so many at most.
 create or replace function ragdb_internal.loose_edges(most integer) returns ragdb.finding[]
 language sql stable parallel safe
 return coalesce((
@@ -106,10 +103,9 @@ return coalesce((
       where not exists (select from ragdb.chunks c
         where c.corpus_id = e.corpus_id and c.chunk_no = e.parent_no)
       limit most) f), '{}');
-comment on function ragdb_internal.loose_edges is
-  'Returns edges that leave no chunk, so many at most.';
 
--- Of one corpus in a step, and of ten times as many chunks as other steps take rows.
+-- Compares the edges of a batch of documents with what these say, and with what was recorded of
+-- added ones. Of one corpus in a step, and of ten times as many chunks as other steps take rows.
 create or replace function ragdb_internal.verify_edges(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -143,10 +139,8 @@ begin
     ragdb_internal.wrong_edges(v_id, v_doc_nos) || ragdb_internal.loose_edges(most)
     )::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_edges is
-  'Compares the edges of a batch of documents with what these say, and with what was recorded of '
-  'added ones.';
 
+-- Looks for the edges that a batch of records says were added.
 create or replace function ragdb_internal.verify_added_edges(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -174,5 +168,3 @@ begin
               and c.chunk_no in ((k.edge).parent_no, (k.edge).child_no)) as is_gone offset 0) l
       order by s.corpus_id, s.key), most, 'add it again with ragdb.add_edges()');
 end $$;
-comment on function ragdb_internal.verify_added_edges is
-  'Looks for the edges that a batch of records says were added.';

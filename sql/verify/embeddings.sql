@@ -2,6 +2,7 @@
 -- embedders gave cannot. Vectors are compared by "=": a dump writes "is distinct from" without the
 -- schema of pgvector, and is not restored.
 
+-- Tells whether the pieces of a static embedder are others than it was bound with.
 create or replace function ragdb_internal.has_other_pieces(model ragdb.static_models)
 returns boolean
 language sql stable parallel safe
@@ -12,9 +13,8 @@ return (
     is distinct from ((model).digest, (model).pieces::bigint, (model).longest,
       (model).splits_digits)
   from ragdb.static_pieces p where p.embedder_id = (model).embedder_id);
-comment on function ragdb_internal.has_other_pieces is
-  'Tells whether the pieces of a static embedder are others than it was bound with.';
 
+-- Returns those of some words whose kept vector is not the sum of those of their pieces.
 create or replace function ragdb_internal.wrong_words(model ragdb.static_models, words text[])
 returns setof text
 language sql stable parallel safe cost 1000000
@@ -26,10 +26,9 @@ begin atomic
       on w.embedder_id = (wrong_words.model).embedder_id and w.word = c.word
   where (w.embedding::vector = c.embedding) is not true;
 end;
-comment on function ragdb_internal.wrong_words is
-  'Returns those of some words whose kept vector is not the sum of those of their pieces.';
 
--- As chunks are embedded.
+-- Returns what ragdb_internal.wrong_words does, of many words by parallel workers. As chunks are
+-- embedded.
 create or replace function ragdb_internal.shared_wrong_words(
   model ragdb.static_models, words text[])
 returns setof text
@@ -51,10 +50,9 @@ begin
     union all
     select c from ragdb_internal.wrong_words(model, words[2 * v_third + 1 :]) c;
 end $$;
-comment on function ragdb_internal.shared_wrong_words is
-  'Returns what ragdb_internal.wrong_words does, of many words by parallel workers.';
 
--- A step is of one embedder: its pieces first, and then its words.
+-- Compares the pieces of a static embedder with its digest, and a batch of its kept words with
+-- their pieces. A step is of one embedder: its pieces first, and then its words.
 create or replace function ragdb_internal.verify_embedders(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -96,10 +94,8 @@ begin
       else jsonb_build_array(v_model.embedder_id + 1, null) end, v_findings)
     ::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_embedders is
-  'Compares the pieces of a static embedder with its digest, and a batch of its kept words with '
-  'their pieces.';
 
+-- Returns those of some chunks whose embedding is not what a static embedder makes of their text.
 create or replace function ragdb_internal.wrong_embeddings(
   space ragdb.embedding_spaces, model ragdb.static_models, chunk_nos integer[])
 returns integer[]
@@ -117,10 +113,9 @@ begin atomic
       and (e.input_hash = m.input_hash and e.half = m.half) is not true
     order by 1);
 end;
-comment on function ragdb_internal.wrong_embeddings is
-  'Returns those of some chunks whose embedding is not what a static embedder makes of their text.';
 
--- A step is of one space. A warning, because a client may give embeddings of its own.
+-- Makes a batch of embeddings of a static embedder again, and compares. A step is of one space. A
+-- warning, because a client may give embeddings of its own.
 create or replace function ragdb_internal.verify_embeddings(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -158,5 +153,3 @@ begin
         and h.corpus_id = v_space.corpus_id and h.chunk_no = v_wrong[1]))
     ::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_embeddings is
-  'Makes a batch of embeddings of a static embedder again, and compares.';

@@ -6,26 +6,24 @@ comment on type ragdb.finding is
   'Something that a verification found: error (evidence is not what it was, or nothing guards it), '
   'warning (it cannot be checked, or will be in danger) or note (what a person should know).';
 
+-- One step of a check: how many rows it looked at, where the next step begins (null: it is at its
+-- end), and what it found.
 create type ragdb_internal.verified as (looked bigint, next jsonb, findings ragdb.finding[]);
-comment on type ragdb_internal.verified is
-  'One step of a check: how many rows it looked at, where the next step begins (null: it is at '
-  'its end), and what it found.';
 
--- The last key of a batch that was full; a batch that was not is the last one.
+-- Returns a step that looked at a batch of rows, of which it might take so many, up to a key. The
+-- last key of a batch that was full; a batch that was not is the last one.
 create or replace function ragdb_internal.verified(
   looked bigint, most integer, last jsonb, findings ragdb.finding[])
 returns ragdb_internal.verified
 language sql immutable parallel safe
 return row(looked, case when looked >= most then last end, coalesce(findings, '{}'))
   ::ragdb_internal.verified;
-comment on function ragdb_internal.verified is
-  'Returns a step that looked at a batch of rows, of which it might take so many, up to a key.';
 
+-- A row that was checked: the place of a batch that it ends, its name, and what is wrong with it
+-- (null: nothing).
 create type ragdb_internal.checked_row as (place jsonb, name text, problem text);
-comment on type ragdb_internal.checked_row is
-  'A row that was checked: the place of a batch that it ends, its name, and what is wrong with it '
-  '(null: nothing).';
 
+-- Returns a step that checked these rows, and one advice for whatever is wrong with them.
 create or replace function ragdb_internal.verified_rows(
   "check" text, rows ragdb_internal.checked_row[], most integer, advice text)
 returns ragdb_internal.verified
@@ -35,9 +33,8 @@ return ragdb_internal.verified(
     select row("check", 'error', r.name, r.problem, advice)::ragdb.finding
       from pg_catalog.unnest(rows) with ordinality r (place, name, problem, n)
       where r.problem is not null order by r.n));
-comment on function ragdb_internal.verified_rows is
-  'Returns a step that checked these rows, and one advice for whatever is wrong with them.';
 
+-- Returns a batch of what was recorded last of the things of one kind, in their order.
 create or replace function ragdb_internal.recorded_last(kind text, after jsonb, most integer)
 returns setof ragdb.recorded_states
 language sql stable parallel safe
@@ -47,11 +44,8 @@ begin atomic
       > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")
     order by r.corpus_id, r.key, r.nth desc limit most;
 end;
-comment on function ragdb_internal.recorded_last is
-  'Returns a batch of what was recorded last of the things of one kind, in their order.';
 
+-- Returns what a finding or an advice says of a time: its minute, in UTC.
 create or replace function ragdb_internal.minute_of(at timestamptz) returns text
 language sql stable parallel safe
 return pg_catalog.to_char(minute_of.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI');
-comment on function ragdb_internal.minute_of is
-  'Returns what a finding or an advice says of a time: its minute, in UTC.';

@@ -1,12 +1,12 @@
 -- The rights to corpora against the events that gave and took them.
 
+-- Returns to whom an event of a grant gave its right, quoted.
 create or replace function ragdb_internal.granted_role(what text) returns text
 language sql immutable parallel safe
 return pg_catalog.substr(granted_role.what, pg_catalog.strpos(granted_role.what, ' to ') + 4);
-comment on function ragdb_internal.granted_role is
-  'Returns to whom an event of a grant gave its right, quoted.';
 
--- One time may be that of several events of one transaction: nothing of the same time contradicts.
+-- Returns the rights to corpora that no event accounts for. One time may be that of several events
+-- of one transaction: nothing of the same time contradicts.
 create or replace function ragdb_internal.unexplained_grants() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -31,9 +31,8 @@ begin atomic
           and pg_catalog.right(e.what, pg_catalog.length(g.role) + 6)
             = ' to ' || ragdb_internal.quote(g.role));
 end;
-comment on function ragdb_internal.unexplained_grants is
-  'Returns the rights to corpora that no event accounts for.';
 
+-- Returns the rights that events gave and that are gone, and the corpora that no event opened.
 create or replace function ragdb_internal.missing_grants() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -67,10 +66,9 @@ begin atomic
             select from ragdb.access_events l where l.corpus_id = e.corpus_id
               and l.kind = 'unrestrict' and l.created_at >= e.created_at));
 end;
-comment on function ragdb_internal.missing_grants is
-  'Returns the rights that events gave and that are gone, and the corpora that no event opened.';
 
--- Those of the parts of a corpus are chosen with its own.
+-- Returns the corpora whose reads are recorded otherwise than the last event about that says. Those
+-- of the parts of a corpus are chosen with its own.
 create or replace function ragdb_internal.unexplained_silence() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -84,5 +82,3 @@ begin atomic
       order by e.created_at desc, e.id desc limit 1) l
   where l.what <> c.record_reads;
 end;
-comment on function ragdb_internal.unexplained_silence is
-  'Returns the corpora whose reads are recorded otherwise than the last event about that says.';

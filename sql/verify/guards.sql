@@ -1,7 +1,9 @@
 -- Triggers, owners and rights: what holds everybody else off the rows of evidence.
 
--- A trigger fires on what its type says (bits of pg_trigger.tgtype), and another of its name may
--- fire on less. What keeps the past of embeddings is that of chunks.
+-- Returns the triggers that every partition of a table must have: the function, whether it always
+-- fires, on what, and its condition. A trigger fires on what its type says (bits of
+-- pg_trigger.tgtype), and another of its name may fire on less. What keeps the past of embeddings
+-- is that of chunks.
 create or replace function ragdb_internal.partition_guards()
 returns table (parent text, name text, function regprocedure, enabled "char", type integer,
   condition text)
@@ -21,10 +23,8 @@ begin atomic
     from pg_catalog.pg_trigger t
     where t.tgrelid = 'ragdb.chunks'::regclass and t.tgname = 'past_is_kept';
 end;
-comment on function ragdb_internal.partition_guards is
-  'Returns the triggers that every partition of a table must have: the function, whether it always '
-  'fires, on what, and its condition.';
 
+-- Looks for triggers of partitions that are missing, switched off, or fire on less than they did.
 create or replace function ragdb_internal.guard_findings() returns setof ragdb.finding
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -48,9 +48,8 @@ begin atomic
         and pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE')
           is distinct from g.condition;
 end;
-comment on function ragdb_internal.guard_findings is
-  'Looks for triggers of partitions that are missing, switched off, or fire on less than they did.';
 
+-- Looks for foreign keys that are off, and for settings that switch triggers off.
 create or replace function ragdb_internal.trigger_findings() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -76,9 +75,8 @@ begin atomic
     'alter … reset session_replication_role'
     where pg_catalog.current_setting('session_replication_role') <> 'origin';
 end;
-comment on function ragdb_internal.trigger_findings is
-  'Looks for foreign keys that are off, and for settings that switch triggers off.';
 
+-- Looks for triggers of partitions that call other functions than those of ragdb.
 create or replace function ragdb_internal.added_triggers() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -89,9 +87,8 @@ begin atomic
     where c.relnamespace = 'ragdb'::regnamespace and c.relispartition and not t.tgisinternal
       and p.pronamespace <> 'ragdb_internal'::regnamespace;
 end;
-comment on function ragdb_internal.added_triggers is
-  'Looks for triggers of partitions that call other functions than those of ragdb.';
 
+-- Looks for what does not belong to the owner or is granted, and tells who can be the owner.
 create or replace function ragdb_internal.owner_findings() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -134,9 +131,8 @@ begin atomic
     'delete it from ragdb.settings where nobody tests'
     from ragdb.settings s where s.key = 'allow_test_clock' and s.value = 'true';
 end;
-comment on function ragdb_internal.owner_findings is
-  'Looks for what does not belong to the owner or is granted, and tells who can be the owner.';
 
+-- Looks for triggers that are missing, off, changed or not of ragdb.
 create or replace function ragdb_internal.verify_triggers(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -146,9 +142,9 @@ return row(1, null, array(
       union all select m from ragdb_internal.trigger_findings() m
       union all select a from ragdb_internal.added_triggers() a) t (f) order by t.f))
   ::ragdb_internal.verified;
-comment on function ragdb_internal.verify_triggers is
-  'Looks for triggers that are missing, off, changed or not of ragdb.';
 
+-- Looks at owners, grants on partitions, rights to corpora against the events that gave them, and
+-- who can be the owner or a signer.
 create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -159,6 +155,3 @@ return row(1, null, array(
       union all select m from ragdb_internal.missing_grants() m
       union all select s from ragdb_internal.unexplained_silence() s) a (f) order by a.f))
   ::ragdb_internal.verified;
-comment on function ragdb_internal.verify_rights is
-  'Looks at owners, grants on partitions, rights to corpora against the events that gave them, and '
-  'who can be the owner or a signer.';

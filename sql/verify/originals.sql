@@ -1,6 +1,7 @@
 -- Original files against their hashes, and those that corpora have against what was recorded.
 
--- A hundredth of the batch: files are larger than rows.
+-- Hashes a batch of original files, and compares with the identity of each, and what corpora say of
+-- it with what was recorded. A hundredth of the batch: files are larger than rows.
 create or replace function ragdb_internal.verify_blobs(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -23,10 +24,8 @@ begin
       from ragdb.blobs b where b.cid > coalesce(after ->> 0, '')
       order by b.cid limit v_most), v_most, 'ingest the file again');
 end $$;
-comment on function ragdb_internal.verify_blobs is
-  'Hashes a batch of original files, and compares with the identity of each, and what corpora say '
-  'of it with what was recorded.';
 
+-- Looks for the original files that a batch of records says were brought.
 create or replace function ragdb_internal.verify_originals(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -48,5 +47,3 @@ begin
       from ragdb_internal.recorded_last('original', after, most) s
       order by s.corpus_id, s.key), most, 'put it again with ragdb.put_blob()');
 end $$;
-comment on function ragdb_internal.verify_originals is
-  'Looks for the original files that a batch of records says were brought.';

@@ -1,6 +1,7 @@
 -- Atoms and proposals against what they rest on, decisions, incidents and erasures against their
 -- signatures, and the rows of all evidence against the ledger.
 
+-- Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes.
 create or replace function ragdb_internal.verify_atoms(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -35,9 +36,8 @@ begin
         coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
       order by a.corpus_id, a.atom_id limit most), most, 'restore it from a backup');
 end $$;
-comment on function ragdb_internal.verify_atoms is
-  'Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes.';
 
+-- Compares a batch of proposals with the atoms that they rest on, and with their lexemes.
 create or replace function ragdb_internal.verify_proposals(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -63,16 +63,14 @@ begin
         coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
       order by p.corpus_id, p.proposal_id limit most), most, 'restore it from a backup');
 end $$;
-comment on function ragdb_internal.verify_proposals is
-  'Compares a batch of proposals with the atoms that they rest on, and with their lexemes.';
 
+-- A row that is hashed and signed: the place of a batch that it ends, its name, and whether its
+-- hash is of what it says.
 create type ragdb_internal.signed_row as (
   place jsonb, name text, is_own boolean, hash bytea, mac bytea, at timestamptz);
-comment on type ragdb_internal.signed_row is
-  'A row that is hashed and signed: the place of a batch that it ends, its name, and whether its '
-  'hash is of what it says.';
 
--- A signature whose key is not at hand is not judged: the check of keys says so.
+-- Verifies the hashes and signatures of a batch of rows. A signature whose key is not at hand is
+-- not judged: the check of keys says so.
 create or replace function ragdb_internal.verify_signed(
   "check" text, rows ragdb_internal.signed_row[], most integer)
 returns ragdb_internal.verified
@@ -89,9 +87,8 @@ begin
         cross join lateral ragdb_internal.signature(r.hash, r.mac, r.at, v_keys) s
       where r.is_own is not true or s.is_intact is false order by r.n));
 end $$;
-comment on function ragdb_internal.verify_signed is
-  'Verifies the hashes and signatures of a batch of rows.';
 
+-- Verifies a batch of decisions, and their reasons.
 create or replace function ragdb_internal.verify_decisions(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -103,10 +100,8 @@ return ragdb_internal.verify_signed('decisions', array(
     where (d.corpus_id, d.proposal_id) > (coalesce((after ->> 0)::integer, -1),
       coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
     order by d.corpus_id, d.proposal_id limit most), most);
-comment on function ragdb_internal.verify_decisions is
-  'Verifies a batch of decisions, and their reasons.';
 
--- Any id comes after the place before the first.
+-- Verifies a batch of incidents. Any id comes after the place before the first.
 create or replace function ragdb_internal.verify_incidents(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -119,9 +114,8 @@ return ragdb_internal.verify_signed('incidents', array(
       coalesce(after ->> 0, '00000000-0000-0000-0000-000000000000')::uuid,
       (after is not null)::integer)
     order by i.incident_id limit most), most);
-comment on function ragdb_internal.verify_incidents is
-  'Verifies a batch of incidents.';
 
+-- Verifies a batch of erasures.
 create or replace function ragdb_internal.verify_erasures(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -134,10 +128,9 @@ return ragdb_internal.verify_signed('erasures', array(
       coalesce(after ->> 0, '00000000-0000-0000-0000-000000000000')::uuid,
       (after is not null)::integer)
     order by e.erasure_id limit most), most);
-comment on function ragdb_internal.verify_erasures is
-  'Verifies a batch of erasures.';
 
--- A step returns its findings as one value, which has a limit; a ledger that nobody used while a
+-- Returns what ragdb.verify_ledger finds from an entry on: the first 4,000, and how many more. A
+-- step returns its findings as one value, which has a limit; a ledger that nobody used while a
 -- million rows were written would be beyond it. All of a step of the default size are named.
 create or replace function ragdb_internal.ledger_findings(first bigint, most integer)
 returns ragdb.finding[]
@@ -158,9 +151,9 @@ begin atomic
         else 'ragdb.verify_ledger() lists them' end)::ragdb.finding order by f.n), '{}')
     from found f where f.n <= f.named + 1;
 end;
-comment on function ragdb_internal.ledger_findings is
-  'Returns what ragdb.verify_ledger finds from an entry on: the first 4,000, and how many more.';
 
+-- Compares a batch of entries of the ledger with the rows, and at its end looks for rows that it
+-- lacks.
 create or replace function ragdb_internal.verify_ledger_entries(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -177,6 +170,3 @@ begin
     case when v_next is not null then jsonb_build_array(v_next) end,
     ragdb_internal.ledger_findings(v_first, most))::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_ledger_entries is
-  'Compares a batch of entries of the ledger with the rows, and at its end looks for rows that it '
-  'lacks.';

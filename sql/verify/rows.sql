@@ -1,17 +1,18 @@
 -- Chunks, turns, documents, slices and policies, each against its hash or against what it rests on.
 
+-- Returns how many chunks before one in its document have its content.
 create or replace function ragdb_internal.twins_before(chunk ragdb.chunks) returns bigint
 language sql stable parallel safe
 return (
   select count(*) from ragdb.chunks c
     where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
       and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash);
-comment on function ragdb_internal.twins_before is
-  'Returns how many chunks before one in its document have its content.';
 
--- Turns are named by whoever put them, and chunks of a document with an id of its own by that. Few
--- chunks say what one before them in their document says, so those before are counted last. It has
--- no query of its own, so that it becomes part of the query that asks.
+-- Tells whether the id of a chunk is the one that its corpus, its source and its text make, or that
+-- the id of its document makes where that has one, or whether it is a turn. Turns are named by
+-- whoever put them, and chunks of a document with an id of its own by that. Few chunks say what one
+-- before them in their document says, so those before are counted last. It has no query of its own,
+-- so that it becomes part of the query that asks.
 create or replace function ragdb_internal.is_named_by_text(
   chunk ragdb.chunks, document ragdb.documents, corpus text)
 returns boolean
@@ -33,10 +34,8 @@ return case
       is_named_by_text.corpus, (document).source_name, (document).source),
     (chunk).content_hash, ragdb_internal.twins_before(chunk))
     = (chunk).chunk_id end;
-comment on function ragdb_internal.is_named_by_text is
-  'Tells whether the id of a chunk is the one that its corpus, its source and its text make, or '
-  'that the id of its document makes where that has one, or whether it is a turn.';
 
+-- Compares a batch of chunks with their hashes, their ids and the sources of their documents.
 create or replace function ragdb_internal.verify_chunks(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -64,10 +63,9 @@ begin
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
       order by c.corpus_id, c.chunk_no limit most), most, 'ingest its document again');
 end $$;
-comment on function ragdb_internal.verify_chunks is
-  'Compares a batch of chunks with their hashes, their ids and the sources of their documents.';
 
--- What was not given is derived of the turns around it, which come and go.
+-- Compares the salience of a batch of turns with what they were given. What was not given is
+-- derived of the turns around it, which come and go.
 create or replace function ragdb_internal.verify_turns(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -91,9 +89,9 @@ begin
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
       order by t.corpus_id, t.chunk_no limit most), most, 'put its conversation again');
 end $$;
-comment on function ragdb_internal.verify_turns is
-  'Compares the salience of a batch of turns with what they were given.';
 
+-- Compares the texts of a batch of chunks of earlier versions with their hashes, and those that
+-- were erased with acts.
 create or replace function ragdb_internal.verify_history(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -120,10 +118,8 @@ begin
       order by p.corpus_id, p.key, p.until limit most), most,
     'restore it from a backup; ragdb.erase_source() takes it out of every version');
 end $$;
-comment on function ragdb_internal.verify_history is
-  'Compares the texts of a batch of chunks of earlier versions with their hashes, and those that '
-  'were erased with acts.';
 
+-- Compares a batch of documents with the events that tell of them and with their chunks.
 create or replace function ragdb_internal.verify_documents(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -170,9 +166,9 @@ begin
         left join ragdb.events e on e.corpus_id = d.corpus_id and e.event_id = d.event_id
       order by g.nth), most, 'restore both from a backup, or ingest it again with --force');
 end $$;
-comment on function ragdb_internal.verify_documents is
-  'Compares a batch of documents with the events that tell of them and with their chunks.';
 
+-- Recomputes the snapshot hash of a batch of stored slices from their rows. Whether the corpus
+-- still says the same is what ragdb.verify_token tells.
 create or replace function ragdb_internal.verify_slices(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -198,10 +194,8 @@ begin
         > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")
       order by s.corpus_id, s.slice_id limit most), most, 'build the slice again');
 end $$;
-comment on function ragdb_internal.verify_slices is
-  'Recomputes the snapshot hash of a batch of stored slices from their rows. Whether the corpus '
-  'still says the same is what ragdb.verify_token tells.';
 
+-- Compares the registered policies with their hashes.
 create or replace function ragdb_internal.verify_policies(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -213,5 +207,3 @@ return (
       is distinct from (p.policy_id, p.params_hash, p.canonical, p.sha256)), '{}'))
       ::ragdb_internal.verified
     from ragdb.slice_policies p cross join lateral ragdb_internal.hashed_policy(p.policy) h);
-comment on function ragdb_internal.verify_policies is
-  'Compares the registered policies with their hashes.';

@@ -1,5 +1,6 @@
 -- What is quickly seen: keys, versions of corpora, and pgvector.
 
+-- Checks the chain of events of keys, the rows of keys and their secrets.
 create or replace function ragdb_internal.verify_keys(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -28,10 +29,9 @@ return (
         where not exists (select from ragdb.signing_keys k where k.state = 'active')
           and exists (select from ragdb.signing_keys)
     ) f ("check", severity, place, finding, advice));
-comment on function ragdb_internal.verify_keys is
-  'Checks the chain of events of keys, the rows of keys and their secrets.';
 
--- Nothing renames a corpus, and what is written of one has its name.
+-- Returns the corpora that have another name than in their last event or trace. Nothing renames a
+-- corpus, and what is written of one has its name.
 create or replace function ragdb_internal.renamed_corpora() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -47,11 +47,10 @@ begin atomic
           order by t.id desc limit 1)) w
     where w.name <> c.name;
 end;
-comment on function ragdb_internal.renamed_corpora is
-  'Returns the corpora that have another name than in their last event or trace.';
 
--- Versions only rise, and a trace has the version that it searched. What is deleted around ragdb
--- stays counted.
+-- Looks for corpora whose version, or whose clock of events, went back, that have another name than
+-- they had, and for those with more or fewer documents than they count. Versions only rise, and a
+-- trace has the version that it searched. What is deleted around ragdb stays counted.
 create or replace function ragdb_internal.verify_corpora(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -94,10 +93,8 @@ begin
     select r from ragdb_internal.renamed_corpora() r
     order by 1))::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_corpora is
-  'Looks for corpora whose version, or whose clock of events, went back, that have another name '
-  'than they had, and for those with more or fewer documents than they count.';
 
+-- Tells whether pgvector has a defect that is known to harm indexes.
 create or replace function ragdb_internal.verify_pgvector(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -112,5 +109,3 @@ return (
       'install 0.8.4 or newer, then: alter extension vector update')::ragdb.finding]
     else '{}'::ragdb.finding[] end)::ragdb_internal.verified
   from (select coalesce(ragdb_internal.pgvector_version(), 'missing')) v (version));
-comment on function ragdb_internal.verify_pgvector is
-  'Tells whether pgvector has a defect that is known to harm indexes.';

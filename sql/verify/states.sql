@@ -1,5 +1,6 @@
 -- Settings, synonyms, cases, baselines and contracts in force, against what was recorded of them.
 
+-- Returns what was recorded last of each thing but those of which there are many.
 create or replace function ragdb_internal.last_states()
 returns table (corpus_id integer, kind text, key text, hash bytea, created_at timestamptz)
 language sql stable parallel safe
@@ -9,9 +10,9 @@ begin atomic
     from ragdb.recorded_states s where not ragdb_internal.is_one_of_many(s.kind)
     order by s.corpus_id, s.kind, s.key, s.nth desc;
 end;
-comment on function ragdb_internal.last_states is
-  'Returns what was recorded last of each thing but those of which there are many.';
 
+-- Compares settings, synonyms, cases, baselines and the contracts in force with what was recorded
+-- last of each.
 create or replace function ragdb_internal.verify_states(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -34,6 +35,3 @@ return (
           on (coalesce(p.corpus_id, 0), p.kind, p.key) = (coalesce(l.corpus_id, 0), l.kind, l.key)
     ) s (corpus_id, kind, key, now, was, at)
     left join ragdb.corpora c on c.corpus_id = s.corpus_id);
-comment on function ragdb_internal.verify_states is
-  'Compares settings, synonyms, cases, baselines and the contracts in force with what was recorded '
-  'last of each.';

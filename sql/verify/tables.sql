@@ -1,6 +1,8 @@
 -- What else decides what is stored and read: columns with their defaults, indexes, tables that hand
 -- their rows on, and what PostgreSQL itself does.
 
+-- Returns the columns of the tables of ragdb, with type, default and whether null is refused, and
+-- their indexes but those of constraints.
 create or replace function ragdb_internal.present_columns()
 returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
@@ -21,12 +23,10 @@ begin atomic
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
 end;
-comment on function ragdb_internal.present_columns is
-  'Returns the columns of the tables of ragdb, with type, default and whether null is refused, and '
-  'their indexes but those of constraints.';
 
--- No trigger and no constraint of a table holds for its child tables, and a crash empties what is
--- not logged.
+-- Returns the tables that hand their rows on to those of ragdb, and those that are not logged:
+-- there are none as it is installed. No trigger and no constraint of a table holds for its child
+-- tables, and a crash empties what is not logged.
 create or replace function ragdb_internal.present_children()
 returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
@@ -42,11 +42,10 @@ begin atomic
     where c.relnamespace::regnamespace::text = 'ragdb' and c.relkind = 'r'
       and c.relpersistence <> 'p';
 end;
-comment on function ragdb_internal.present_children is
-  'Returns the tables that hand their rows on to those of ragdb, and those that are not logged: '
-  'there are none as it is installed.';
 
--- Functions of ragdb look names up there first. What initdb made has an oid below 16384.
+-- Returns the functions of PostgreSQL as one, and functions, operators and casts that were put
+-- beside its own and are not of an extension. Functions of ragdb look names up there first. What
+-- initdb made has an oid below 16384.
 create or replace function ragdb_internal.present_builtins()
 returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
@@ -75,6 +74,3 @@ begin atomic
       select from pg_catalog.pg_depend d
       where d.classid = a.class and d.objid = a.oid and d.deptype = 'e');
 end;
-comment on function ragdb_internal.present_builtins is
-  'Returns the functions of PostgreSQL as one, and functions, operators and casts that were put '
-  'beside its own and are not of an extension.';

@@ -1,6 +1,8 @@
 -- Traces against their hashes and signatures, and what hangs from traces against them. Each step
 -- reads a batch by its key whatever the planner believes of the size of the tables.
 
+-- Says what is wrong with a trace, its hits and its reranking; is_intact is null where only its
+-- signature cannot be checked.
 create or replace function ragdb_internal.trace_problem(
   trace ragdb.retrieval_traces, keys ragdb_internal.known_keys,
   out is_intact boolean, out problem text)
@@ -42,10 +44,8 @@ begin
     end if;
   end if;
 end $$;
-comment on function ragdb_internal.trace_problem is
-  'Says what is wrong with a trace, its hits and its reranking; is_intact is null where only its '
-  'signature cannot be checked.';
 
+-- Verifies the hashes and signatures of a batch of traces with their hits and rerankings.
 create or replace function ragdb_internal.verify_traces(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -83,10 +83,9 @@ begin
       'verify with the key at hand: RAGDB_SIGNING_KEY_FILE, or ragdb keys import')
       ::ragdb.finding] else '{}' end);
 end $$;
-comment on function ragdb_internal.verify_traces is
-  'Verifies the hashes and signatures of a batch of traces with their hits and rerankings.';
 
--- Rows whose trace was deleted. A month that was dropped took them along.
+-- Looks in a batch of rows of a table for those without their trace. Rows whose trace was deleted.
+-- A month that was dropped took them along.
 create or replace function ragdb_internal.orphans(parent text, after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -122,19 +121,15 @@ begin
       case parent when 'retrieval_hits' then 'hits' else 'reranks' end, parent;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
 end $$;
-comment on function ragdb_internal.orphans is
-  'Looks in a batch of rows of a table for those without their trace.';
 
+-- Looks for hits without their trace.
 create or replace function ragdb_internal.verify_hits(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
 return ragdb_internal.orphans('retrieval_hits', after, 10 * most);
-comment on function ragdb_internal.verify_hits is
-  'Looks for hits without their trace.';
 
+-- Looks for rerankings without their trace.
 create or replace function ragdb_internal.verify_reranks(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
 return ragdb_internal.orphans('retrieval_reranks', after, 10 * most);
-comment on function ragdb_internal.verify_reranks is
-  'Looks for rerankings without their trace.';

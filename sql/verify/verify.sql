@@ -1,5 +1,6 @@
 -- Everything at once, step by step. A new check is a function of the same form and a line here.
 
+-- Lists the checks in their order: whether each is quick, and the function that does a step.
 create or replace function ragdb_internal.verifications()
 returns table (place integer, "check" text, is_quick boolean, step text)
 language sql immutable parallel safe
@@ -36,8 +37,6 @@ begin atomic
     (29, 'turns', false, 'ragdb_internal.verify_turns')
   ) c (place, "check", is_quick, step);
 end;
-comment on function ragdb_internal.verifications is
-  'Lists the checks in their order: whether each is quick, and the function that does a step.';
 
 create or replace function ragdb.verification_checks()
 returns table ("check" text, is_quick boolean)
@@ -49,6 +48,7 @@ end;
 comment on function ragdb.verification_checks is
   'Lists the checks of ragdb.verify in their order, and which of them are quick.';
 
+-- Refuses checks that there are not, and steps of no or too many rows. Raises RG400.
 create or replace function ragdb_internal.check_verification(
   "check" text, most integer, checks text[])
 returns void
@@ -78,10 +78,9 @@ begin
         hint = 'give 1 to 100000';
   end if;
 end $$;
-comment on function ragdb_internal.check_verification is
-  'Refuses checks that there are not, and steps of no or too many rows. Raises RG400.';
 
--- A row that cannot be read at all would keep all others from being looked at.
+-- Does one step of a check; where a row makes it raise, that is what it found. A row that cannot be
+-- read at all would keep all others from being looked at.
 create or replace function ragdb_internal.verified_step(
   "check" text, step text, after jsonb, most integer)
 returns ragdb_internal.verified
@@ -103,8 +102,6 @@ exception when others then
     'restore what it names from a backup, and verify again')::ragdb.finding])
     ::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verified_step is
-  'Does one step of a check; where a row makes it raise, that is what it found.';
 
 -- So many rows because to share what a static embedder made among workers pays from there on: their
 -- start takes a third of 1,000 embeddings.

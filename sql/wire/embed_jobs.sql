@@ -1,5 +1,7 @@
 -- Jobs of embed.text: a worker claims them, embeds the texts, and answers with embeddings.
 
+-- Fails the requests that have killed five workers, forgets what was answered or failed a day ago,
+-- and makes those due that were made or claimed while the clock was ahead.
 create or replace function ragdb_internal.drop_hopeless_embeds() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -24,9 +26,6 @@ begin
   )
   update ragdb.embed_jobs j set due_at = clock_timestamp() from late l where j.job_id = l.job_id;
 end $$;
-comment on function ragdb_internal.drop_hopeless_embeds is
-  'Fails the requests that have killed five workers, forgets what was answered or failed a day '
-  'ago, and makes those due that were made or claimed while the clock was ahead.';
 
 create or replace function ragdb.claim_embed_jobs(
   worker text, count integer default 1, lease interval default '120 seconds',

@@ -1,5 +1,7 @@
 -- Capability embed.text: texts become embeddings, once a worker has embedded them.
 
+-- Returns embeddings, one behind the other, as a JSON array of arrays, each scaled to length 1
+-- where asked.
 create or replace function ragdb_internal.listed_embeddings(embeddings real[], dims integer,
   is_scaled boolean)
 returns jsonb
@@ -15,10 +17,8 @@ begin atomic
     from pg_catalog.generate_series(1, pg_catalog.cardinality(embeddings) / dims) i (n)
       cross join lateral (select embeddings[(i.n - 1) * dims + 1 : i.n * dims] as numbers) k) c;
 end;
-comment on function ragdb_internal.listed_embeddings is
-  'Returns embeddings, one behind the other, as a JSON array of arrays, each scaled to length 1 '
-  'where asked.';
 
+-- Returns the texts of a request, 1 to 256 of 1 to 8192 characters. Raises RG400.
 create or replace function ragdb_internal.wire_texts(input jsonb) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -36,9 +36,8 @@ begin
   return array(select t #>> '{}' from jsonb_array_elements(input -> 'texts')
     with ordinality e (t, n) order by n);
 end $$;
-comment on function ragdb_internal.wire_texts is
-  'Returns the texts of a request, 1 to 256 of 1 to 8192 characters. Raises RG400.';
 
+-- Has a worker embed texts, again where that failed, and returns the job. Raises RG451.
 create or replace function ragdb_internal.queue_texts(embedder_id integer, request_hash bytea,
   texts text[]) returns ragdb.embed_jobs
 language plpgsql
@@ -62,9 +61,9 @@ begin
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_job;
 end $$;
-comment on function ragdb_internal.queue_texts is
-  'Has a worker embed texts, again where that failed, and returns the job. Raises RG451.';
 
+-- Returns the answer of embed.text: the embeddings, of a static embedder at once, or what a worker
+-- is doing about them. Raises RG451.
 create or replace function ragdb_internal.answer_texts(embedder ragdb.embedders, texts text[],
   is_scaled boolean, began timestamptz) returns jsonb
 language plpgsql
@@ -102,9 +101,6 @@ begin
   return ragdb_internal.wait_for_worker(embedder, 'the texts wait for a worker that embeds them',
     v_job.message, 100, v_job.job_id);
 end $$;
-comment on function ragdb_internal.answer_texts is
-  'Returns the answer of embed.text: the embeddings, of a static embedder at once, or what a '
-  'worker is doing about them. Raises RG451.';
 
 create or replace function ragdb.embed_text(request jsonb) returns jsonb
 language plpgsql security definer

@@ -8,6 +8,8 @@
 -- ragdb_internal.wire_error_of. What is not an error of the request (a read-only server, a full
 -- disk) is raised.
 
+-- Returns the trust level of the caller: anchor (ragdb_admin), trusted (ragdb_writer), member
+-- (ragdb_reader) or unknown.
 create or replace function ragdb_internal.trust() returns text
 language sql stable parallel safe
 return case
@@ -16,10 +18,8 @@ return case
   when pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_writer', 'usage') then 'trusted'
   when pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_reader', 'usage') then 'member'
   else 'unknown' end;
-comment on function ragdb_internal.trust is
-  'Returns the trust level of the caller: anchor (ragdb_admin), trusted (ragdb_writer), member '
-  '(ragdb_reader) or unknown.';
 
+-- Refuses a caller without the trust that a capability takes. Raises RG401.
 create or replace function ragdb_internal.check_trust(capability text, required text)
   returns void
 language plpgsql stable parallel safe
@@ -36,9 +36,9 @@ begin
         hint = 'unknown < member (ragdb_reader) < trusted (ragdb_writer) < anchor (ragdb_admin)';
   end if;
 end $$;
-comment on function ragdb_internal.check_trust is
-  'Refuses a caller without the trust that a capability takes. Raises RG401.';
 
+-- Refuses a part of a request that is not an object with the fields it needs and no others. Raises
+-- RG400.
 create or replace function ragdb_internal.check_fields(part text, fields jsonb, needs text[],
   takes text[]) returns void
 language plpgsql immutable parallel safe
@@ -68,10 +68,8 @@ begin
           else 'fields are ' || array_to_string(takes, ', ') end;
   end if;
 end $$;
-comment on function ragdb_internal.check_fields is
-  'Refuses a part of a request that is not an object with the fields it needs and no others. '
-  'Raises RG400.';
 
+-- Takes one of the caller's slots of a capability until the transaction ends. Raises RG450.
 create or replace function ragdb_internal.take_slot(capability text, slots integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -86,10 +84,9 @@ begin
         ragdb_internal.quote(ragdb_internal.caller())),
       hint = 'try again in a moment';
 end $$;
-comment on function ragdb_internal.take_slot is
-  'Takes one of the caller''s slots of a capability until the transaction ends. Raises RG450.';
 
--- Trust, then shape, then capacity.
+-- Refuses a caller without the trust that a capability takes, a request of another shape, and one
+-- call too many at a time. Trust, then shape, then capacity. Raises RG400, RG401, RG450.
 create or replace function ragdb_internal.enter_capability(capability text, request jsonb)
   returns void
 language plpgsql
@@ -113,10 +110,8 @@ begin
     v_limits.takes_input);
   perform ragdb_internal.take_slot(capability, v_limits.max_concurrent);
 end $$;
-comment on function ragdb_internal.enter_capability is
-  'Refuses a caller without the trust that a capability takes, a request of another shape, and one '
-  'call too many at a time. Raises RG400, RG401, RG450.';
 
+-- Returns an error as a capability answers it.
 create or replace function ragdb_internal.wire_error(
   error text, message text, hint text default null, retry_after_ms integer default null,
   job_id uuid default null, sqlstate text default null)
@@ -125,9 +120,8 @@ language sql immutable parallel safe
 return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'error', error, 'message', message, 'hint', hint, 'retry_after_ms', retry_after_ms,
   'job_id', job_id, 'sqlstate', sqlstate));
-comment on function ragdb_internal.wire_error is
-  'Returns an error as a capability answers it.';
 
+-- Returns an error of class RG as a capability answers it; null for a code that is not ours.
 create or replace function ragdb_internal.wire_error_of(sqlstate text, message text, detail text,
   hint text) returns jsonb
 language sql stable parallel safe
@@ -136,9 +130,9 @@ return (
       || nullif(wire_error_of.detail, ''), ''), nullif(wire_error_of.hint, ''),
     case c.http_status when 429 then 200 end, null, c.sqlstate)
   from ragdb.error_codes() c where c.sqlstate = wire_error_of.sqlstate);
-comment on function ragdb_internal.wire_error_of is
-  'Returns an error of class RG as a capability answers it; null for a code that is not ours.';
 
+-- Returns the answer of a capability whose result a worker makes meanwhile, or would if the
+-- embedder (null: none is needed) were bound.
 create or replace function ragdb_internal.wait_for_worker(
   embedder ragdb.embedders, waits text, last_error text, retry_after_ms integer, job_id uuid)
 returns jsonb
@@ -152,10 +146,8 @@ return case when (embedder).name is not null and (embedder).provider is null
       || coalesce('; the last attempt failed: ' || wait_for_worker.last_error, ''),
     'ask again after retry_after_ms; ragdb worker must run', wait_for_worker.retry_after_ms,
     wait_for_worker.job_id) end;
-comment on function ragdb_internal.wait_for_worker is
-  'Returns the answer of a capability whose result a worker makes meanwhile, or would if the '
-  'embedder (null: none is needed) were bound.';
 
+-- Returns a field of a request that is a text; null when it is null or missing. Raises RG400.
 create or replace function ragdb_internal.wire_text(fields jsonb, field text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -168,10 +160,9 @@ begin
   end if;
   return fields ->> field;
 end $$;
-comment on function ragdb_internal.wire_text is
-  'Returns a field of a request that is a text; null when it is null or missing. Raises RG400.';
 
--- `personal` is nobody's to route to, not even its owner's.
+-- Returns a corpus as ragdb_internal.open_corpus does, but no personal one. `personal` is nobody's
+-- to route to, not even its owner's. Raises RG400, RG401, RG404.
 create or replace function ragdb_internal.routable_corpus(
   corpus text, privilege text, takes_parts boolean default false)
 returns ragdb.corpora
@@ -186,10 +177,9 @@ begin
   end if;
   return ragdb_internal.open_corpus(corpus, privilege, takes_parts);
 end $$;
-comment on function ragdb_internal.routable_corpus is
-  'Returns a corpus as ragdb_internal.open_corpus does, but no personal one. Raises RG400, RG401, '
-  'RG404.';
 
+-- Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number,
+-- bound the field year, beside what it says of year itself. Raises RG410.
 create or replace function ragdb_internal.wire_filter(filter jsonb) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -227,12 +217,8 @@ begin
   end loop;
   return v_filter;
 end $$;
-comment on function ragdb_internal.wire_filter is
-  'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, '
-  'bound the field year, beside what it says of year itself. Raises RG410.';
 
+-- Returns a time in UTC as RFC 3339 has it, to the millisecond.
 create or replace function ragdb_internal.wire_time(at timestamptz) returns text
 language sql stable parallel safe
 return pg_catalog.to_char(wire_time.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
-comment on function ragdb_internal.wire_time is
-  'Returns a time in UTC as RFC 3339 has it, to the millisecond.';

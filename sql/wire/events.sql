@@ -1,5 +1,6 @@
 -- The events of corpora as other programs read them.
 
+-- Returns an event as the envelope of the wire.
 create or replace function ragdb_internal.event_envelope(event ragdb.events) returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_build_object('schema_version', 1, 'event_id', (event).event_id,
@@ -7,17 +8,14 @@ return pg_catalog.jsonb_build_object('schema_version', 1, 'event_id', (event).ev
   'community_id', current_database(), 'author', (event).author, 'event_type', (event).kind,
   'data', pg_catalog.jsonb_build_object('corpus', (event).corpus, 'doc_cid', (event).doc_cid,
     'title', (event).title, 'language', (event).language, 'chunks', (event).chunks));
-comment on function ragdb_internal.event_envelope is
-  'Returns an event as the envelope of the wire.';
 
+-- Returns a page of events as envelopes of the wire, oldest first.
 create or replace function ragdb_internal.event_envelopes(page ragdb.events[]) returns jsonb
 language sql stable parallel safe
 return (
   select coalesce(pg_catalog.jsonb_agg(
     ragdb_internal.event_envelope(e) order by e.lamport, e.corpus_id), '[]')
   from pg_catalog.unnest(event_envelopes.page) e);
-comment on function ragdb_internal.event_envelopes is
-  'Returns a page of events as envelopes of the wire, oldest first.';
 
 create or replace function ragdb.corpus_event_envelopes(
   corpus text, after bigint default 0, count integer default 100)

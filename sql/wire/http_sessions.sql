@@ -1,5 +1,7 @@
 -- Sessions of browsers: a token, given once, becomes a cookie that ends by itself.
 
+-- Returns whether a session has ended: 12 hours after its login, an hour after its last request, or
+-- with its token or its role.
 create or replace function ragdb_internal.session_is_over(session ragdb.http_sessions)
 returns boolean
 language sql stable parallel safe
@@ -11,18 +13,14 @@ return (session).created_at <= ragdb_internal.now() - interval '12 hours'
   or ragdb_internal.is_mighty((session).role_oid)
   or exists (select from ragdb.http_tokens t
     where t.name = (session).token_name and t.expires_at <= ragdb_internal.now());
-comment on function ragdb_internal.session_is_over is
-  'Returns whether a session has ended: 12 hours after its login, an hour after its last request, '
-  'or with its token or its role.';
 
--- A browser must not be a superuser: whoever makes it send a request would be one, too.
+-- Returns the role of a session that a login opens for itself: the login, and ragdb_admin for a
+-- superuser and for the owner of the database. A browser must not be a superuser: whoever makes it
+-- send a request would be one, too.
 create or replace function ragdb_internal.own_session_role() returns name
 language sql stable parallel safe
 return case when ragdb_internal.is_mighty(ragdb_internal.caller_oid()) then 'ragdb_admin'
   when ragdb_internal.caller_oid() is not null then ragdb_internal.caller() end;
-comment on function ragdb_internal.own_session_role is
-  'Returns the role of a session that a login opens for itself: the login, and ragdb_admin for a '
-  'superuser and for the owner of the database.';
 
 create or replace function ragdb.open_http_session(token_hash bytea default null) returns text
 language plpgsql security definer

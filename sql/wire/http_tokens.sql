@@ -1,5 +1,6 @@
 -- Bearer tokens of the HTTP server: each stands for a database role, and only its hash is kept.
 
+-- Refuses the name and the life of a token when they are out of range. Raises RG400.
 create or replace function ragdb_internal.check_token(name text, expires_in interval) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -16,9 +17,8 @@ begin
         hint = 'leave it out for a token that is good until it is revoked';
   end if;
 end $$;
-comment on function ragdb_internal.check_token is
-  'Refuses the name and the life of a token when they are out of range. Raises RG400.';
 
+-- Returns a role that the caller may make a token for. Raises RG400, RG401.
 create or replace function ragdb_internal.role_of_token(role text) returns name
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -46,8 +46,6 @@ begin
   end if;
   return v_role.rolname;
 end $$;
-comment on function ragdb_internal.role_of_token is
-  'Returns a role that the caller may make a token for. Raises RG400, RG401.';
 
 create or replace function ragdb.create_http_token(role text, name text,
   expires_in interval default null)

@@ -1,5 +1,7 @@
 -- Jobs of rag.ingest: a worker claims them, reads the blobs, and answers with documents.
 
+-- Fails the jobs whose blob is gone or has killed five workers, forgets what failed a day ago, and
+-- makes those due that were queued or claimed while the clock was ahead.
 create or replace function ragdb_internal.drop_hopeless_ingests() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -29,9 +31,6 @@ begin
   update ragdb.ingest_jobs j set due_at = clock_timestamp()
     from late l where j.job_id = l.job_id;
 end $$;
-comment on function ragdb_internal.drop_hopeless_ingests is
-  'Fails the jobs whose blob is gone or has killed five workers, forgets what failed a day ago, '
-  'and makes those due that were queued or claimed while the clock was ahead.';
 
 create or replace function ragdb.claim_ingest_jobs(
   worker text, count integer default 1, lease interval default '600 seconds',
@@ -78,6 +77,8 @@ comment on function ragdb.claim_ingest_jobs is
   '200 overlap, or 240 and 48 where the corpus has embeddings. Commit before reading; answer with '
   'ragdb.complete_ingest_job() or ragdb.fail_ingest_job(). Raises RG400, RG401, RG404.';
 
+-- Stores a document or, where it has messages, a conversation. Raises what ragdb.put_documents()
+-- and ragdb.put_conversations() raise.
 create or replace function ragdb_internal.put_either(corpus text, document jsonb)
 returns setof ragdb.put_result
 language plpgsql rows 1
@@ -90,9 +91,6 @@ begin
     return query select * from ragdb.put_documents(corpus, jsonb_build_array(document));
   end if;
 end $$;
-comment on function ragdb_internal.put_either is
-  'Stores a document or, where it has messages, a conversation. Raises what ragdb.put_documents() '
-  'and ragdb.put_conversations() raise.';
 
 create or replace function ragdb.complete_ingest_job(job_id uuid, attempt integer, document jsonb)
 returns setof ragdb.put_result

@@ -1,5 +1,6 @@
 -- The jobs of workers: one under the number of its last claim, and what has become of any.
 
+-- Says that a worker does not have a job under the number that it gave. Raises RG453.
 create or replace function ragdb_internal.refuse_job(job_id uuid) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -9,9 +10,8 @@ begin
     using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
       hint = 'nothing is lost: whoever has it now answers';
 end $$;
-comment on function ragdb_internal.refuse_job is
-  'Says that a worker does not have a job under the number that it gave. Raises RG453.';
 
+-- Locks and returns an ingest job under the number of its last claim. Raises RG453.
 create or replace function ragdb_internal.ingest_job(job_id uuid, attempt integer)
   returns ragdb.ingest_jobs
 language plpgsql
@@ -29,9 +29,8 @@ begin
   end if;
   return v_job;
 end $$;
-comment on function ragdb_internal.ingest_job is
-  'Locks and returns an ingest job under the number of its last claim. Raises RG453.';
 
+-- Locks and returns an embed job under the number of its last claim. Raises RG453.
 create or replace function ragdb_internal.embed_job(job_id uuid, attempt integer)
   returns ragdb.embed_jobs
 language plpgsql
@@ -49,8 +48,6 @@ begin
   end if;
   return v_job;
 end $$;
-comment on function ragdb_internal.embed_job is
-  'Locks and returns an embed job under the number of its last claim. Raises RG453.';
 
 create or replace function ragdb.job_state(job_id uuid)
 returns table (

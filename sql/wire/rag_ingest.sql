@@ -1,5 +1,6 @@
 -- Capability rag.ingest: a blob becomes a document, once a worker has read it.
 
+-- Lists the media types of blobs that a worker reads; what an octet stream is, its first bytes say.
 create or replace function ragdb_internal.readable_types() returns text[]
 language sql immutable parallel safe
 return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/mdx', 'text/x-rst',
@@ -12,21 +13,17 @@ return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/mdx', 'text
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'application/vnd.ms-excel',
   'application/vnd.oasis.opendocument.spreadsheet', 'application/vnd.oasis.opendocument.text',
   'application/epub+zip', 'application/octet-stream'];
-comment on function ragdb_internal.readable_types is
-  'Lists the media types of blobs that a worker reads; what an octet stream is, its first bytes '
-  'say.';
 
--- Contents decide, so what is declared refuses only what begins like no packed file.
+-- Says whether a blob may be a document that the readers know, by its media type or its first
+-- bytes. Contents decide, so what is declared refuses only what begins like no packed file.
 create or replace function ragdb_internal.is_readable(media_type text, head bytea) returns boolean
 language sql immutable parallel safe
 return pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(is_readable.media_type, ';', 1)))
     = any (ragdb_internal.readable_types())
   or pg_catalog.substr(is_readable.head, 1, 5) = '%PDF-'::bytea
   or pg_catalog.substr(is_readable.head, 1, 4) = '\x504b0304'::bytea;
-comment on function ragdb_internal.is_readable is
-  'Says whether a blob may be a document that the readers know, by its media type or its first '
-  'bytes.';
 
+-- Refuses another job of a caller who has 1000 waiting. Raises RG451.
 create or replace function ragdb_internal.check_waiting_jobs() returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -47,17 +44,15 @@ begin
         hint = 'wait until workers have done some, or start more of them: ragdb worker';
   end if;
 end $$;
-comment on function ragdb_internal.check_waiting_jobs is
-  'Refuses another job of a caller who has 1000 waiting. Raises RG451.';
 
+-- Returns the embedder of a corpus when nothing is bound to run it, else null.
 create or replace function ragdb_internal.unbound_embedder(corpus_id integer)
   returns ragdb.embedders
 language sql stable parallel safe
 return (select e from ragdb_internal.space(unbound_embedder.corpus_id, 'current') s
   join ragdb.embedders e on e.embedder_id = s.embedder_id where e.provider is null);
-comment on function ragdb_internal.unbound_embedder is
-  'Returns the embedder of a corpus when nothing is bound to run it, else null.';
 
+-- Refuses the input of rag.ingest when it is not what the schema says. Raises RG400.
 create or replace function ragdb_internal.check_ingest(doc_cid text, title text, language text,
   metadata jsonb) returns void
 language plpgsql immutable parallel safe
@@ -79,9 +74,8 @@ begin
         hint = 'leave out what is not known';
   end if;
 end $$;
-comment on function ragdb_internal.check_ingest is
-  'Refuses the input of rag.ingest when it is not what the schema says. Raises RG400.';
 
+-- Refuses a blob that is not the caller's to ingest, or that no reader knows. Raises RG408, RG452.
 create or replace function ragdb_internal.check_blob(cid text) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -104,10 +98,8 @@ begin
         hint = 'docs/ingest.md lists what is read; ragdb ingest reads JSONL and mbox';
   end if;
 end $$;
-comment on function ragdb_internal.check_blob is
-  'Refuses a blob that is not the caller''s to ingest, or that no reader knows. Raises RG408, '
-  'RG452.';
 
+-- Has a worker read a blob, again where that failed, and returns the job. Raises RG404, RG451.
 create or replace function ragdb_internal.queue_ingest(corpus_id integer, doc_cid text, title text,
   language text, metadata jsonb) returns ragdb.ingest_jobs
 language plpgsql
@@ -137,10 +129,9 @@ begin
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_job;
 end $$;
-comment on function ragdb_internal.queue_ingest is
-  'Has a worker read a blob, again where that failed, and returns the job. Raises RG404, RG451.';
 
--- What failed a moment ago would fail again; later it may have been put right.
+-- Returns the answer of rag.ingest: the document, or what a worker is doing about it. What failed a
+-- moment ago would fail again; later it may have been put right. Raises RG400, RG408, RG451, RG452.
 create or replace function ragdb_internal.answer_ingest(corpus ragdb.corpora, doc_cid text,
   input jsonb, began timestamptz) returns jsonb
 language plpgsql
@@ -182,9 +173,6 @@ begin
   return ragdb_internal.wait_for_worker(ragdb_internal.unbound_embedder(corpus.corpus_id),
     'the blob waits for a worker that reads it', v_job.message, 250, v_job.job_id);
 end $$;
-comment on function ragdb_internal.answer_ingest is
-  'Returns the answer of rag.ingest: the document, or what a worker is doing about it. Raises '
-  'RG400, RG408, RG451, RG452.';
 
 create or replace function ragdb.rag_ingest(request jsonb) returns jsonb
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- Capabilities rag.query and rag.list_corpora.
 
+-- Asks the workers for the embedding of a query and returns the answer meanwhile.
 create or replace function ragdb_internal.wait_for_query(
   corpus ragdb.corpora, embedder ragdb.embedders, query text)
 returns jsonb
@@ -15,10 +16,9 @@ begin
     v_error, 100, ragdb_internal.query_job(corpus.corpus_id, embedder.embedder_id,
       sha256(convert_to(query, 'UTF8'))));
 end $$;
-comment on function ragdb_internal.wait_for_query is
-  'Asks the workers for the embedding of a query and returns the answer meanwhile.';
 
--- A query that waits has no id of its own: this is one of version 8, made of its key.
+-- Returns the job id of a query that waits for its embedding. A query that waits has no id of its
+-- own: this is one of version 8, made of its key.
 create or replace function ragdb_internal.query_job(corpus_id integer, embedder_id integer,
   query_hash bytea) returns uuid
 language sql immutable parallel safe
@@ -26,9 +26,8 @@ return pg_catalog.overlay(pg_catalog.overlay(pg_catalog.encode(pg_catalog.substr
     'ragdb.query/1'::bytea || pg_catalog.int4send(query_job.corpus_id)
     || pg_catalog.int4send(query_job.embedder_id) || query_job.query_hash), 1, 16), 'hex'),
   '8', 13, 1), '8', 17, 1)::uuid;
-comment on function ragdb_internal.query_job is
-  'Returns the job id of a query that waits for its embedding.';
 
+-- Returns how many chunks a request asks for. Raises RG400.
 create or replace function ragdb_internal.wire_k(input jsonb) returns integer
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -45,9 +44,8 @@ begin
   end if;
   return coalesce((input ->> 'k')::numeric, 5);
 end $$;
-comment on function ragdb_internal.wire_k is
-  'Returns how many chunks a request asks for. Raises RG400.';
 
+-- Returns a field of a request that is true or false, true unless given. Raises RG400.
 create or replace function ragdb_internal.wire_flag(input jsonb, field text) returns boolean
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -60,9 +58,9 @@ begin
   end if;
   return coalesce((input ->> field)::boolean, true);
 end $$;
-comment on function ragdb_internal.wire_flag is
-  'Returns a field of a request that is true or false, true unless given. Raises RG400.';
 
+-- Returns the corpus, or the first of its parts, that has not kept the embedding of a query and
+-- does not make it itself; null without one.
 create or replace function ragdb_internal.lacking_embedding(
   corpus ragdb.corpora, embedder_id integer, query text)
 returns ragdb.corpora
@@ -75,10 +73,9 @@ return (
     and ragdb_internal.kept_embedding(
       c.corpus_id, lacking_embedding.embedder_id, lacking_embedding.query) is null
   order by c.corpus_id limit 1);
-comment on function ragdb_internal.lacking_embedding is
-  'Returns the corpus, or the first of its parts, that has not kept the embedding of a query and '
-  'does not make it itself; null without one.';
 
+-- Returns the answer of rag.query to a request that is sound, and records a trace; or has a worker
+-- embed the query. Raises RG410.
 create or replace function ragdb_internal.answer_query(corpus ragdb.corpora, query text, k integer,
   filter jsonb, has_text boolean, began timestamptz) returns jsonb
 language plpgsql
@@ -113,9 +110,6 @@ begin
     'meta', jsonb_build_object('corpus', corpus.name, 'ms', ragdb_internal.ms_since(began),
       'embedding_model', v_embedder.name));
 end $$;
-comment on function ragdb_internal.answer_query is
-  'Returns the answer of rag.query to a request that is sound, and records a trace; or has a '
-  'worker embed the query. Raises RG410.';
 
 -- A query that fails is recorded too, once it is known which corpus was asked.
 create or replace function ragdb.rag_query(request jsonb) returns jsonb

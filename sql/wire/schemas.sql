@@ -1,6 +1,7 @@
 -- The capabilities that there are: their limits, and the JSON schemas of their requests and
 -- answers. A new one is a row of both lists, and the function that answers it.
 
+-- Returns what holds for each capability, and the fields of its requests.
 create or replace function ragdb_internal.capability_limits()
 returns table (
   name text, version text, trust_required text, timeout_seconds integer, max_concurrent integer,
@@ -21,9 +22,8 @@ begin atomic
   ) as c (name, version, trust_required, timeout_seconds, max_concurrent, k_max,
     needs_params, takes_params, needs_input, takes_input);
 end;
-comment on function ragdb_internal.capability_limits is
-  'Returns what holds for each capability, and the fields of its requests.';
 
+-- Returns the JSON schemas of the requests and answers of each capability.
 create or replace function ragdb_internal.all_capability_schemas()
 returns table (name text, request_schema jsonb, response_schema jsonb)
 language sql immutable parallel safe
@@ -123,8 +123,6 @@ begin atomic
           "properties": {"model": {"type": "string"}, "ms": {"type": "number", "minimum": 0}}}}}')
   ) as s (name, request_schema, response_schema);
 end;
-comment on function ragdb_internal.all_capability_schemas is
-  'Returns the JSON schemas of the requests and answers of each capability.';
 
 create or replace function ragdb.capability_schemas()
 returns table (

@@ -72,6 +72,14 @@ CALLS = "create function ragdb.upper() returns integer\nlanguage sql\nreturn {};
             {"up": "--\n" + CALLS.format("1") + "comment on function ragdb.upper() is 'One.';\n"},
             "up.sql:5: no other function has this name: it needs no arguments",
         ),
+        (
+            {"one": FUNCTION.format(name="one", body="1").replace("-- One function.", "--\n")},
+            "one.sql:3: no sentence above ragdb_internal.one says what it is",
+        ),
+        (
+            {"one": "--\ncomment on type ragdb_internal.one is 'One.';\n"},
+            "one.sql:2: what is private has its comment above it",
+        ),
         ({"up": "--\n" + CALLS.format("1\n" + "  + 1\n" * 40)}, "has 41 lines, over 40"),
         ({"up": "--\n" * 251}, "251 lines, over 250"),
         ({"up": "--" + "x" * 99}, "101 columns, over 100"),
