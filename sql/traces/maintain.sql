@@ -147,6 +147,10 @@ begin
   v_default_months := ragdb_internal.months_in_defaults();
   v_months := array(select distinct m
     from unnest(v_default_months || ragdb_internal.months_ahead()) m order by m);
+  if v_default_months <> '{}' then
+    -- the default partitions are replaced: locked first, as who records a retrieval writes it
+    lock table ragdb.retrieval_traces in access exclusive mode;
+  end if;
   foreach v_parent in array ragdb_internal.partitioned() loop
     v_made := v_made
       || ragdb_internal.make_partitions(v_parent, v_months, v_default_months <> '{}');

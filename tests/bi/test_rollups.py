@@ -243,6 +243,19 @@ def test_who_maintains_and_who_drops_traces_wait_for_each_other(ended: str) -> N
         assert dropped is None
 
 
+def test_who_makes_partitions_for_rows_waits_for_who_has_written_a_trace(ended: str) -> None:
+    with psycopg.connect(ended) as one, psycopg.connect(ended) as two:
+        ask(one, "2019-05-15 10:00:00+00", "failed")  # no partition has its month
+        one.commit()
+        ask(one, "2020-01-16 10:00:00+00", "failed")
+        answers = "lock table ragdb.evidence_answers in row exclusive mode"  # as ragdb.ask goes on
+        upkeep = "select ragdb.maintain()"
+        made = after_commit(
+            one, two, lambda: outcome(two, upkeep), before=lambda: one.execute(answers)
+        )
+        assert made is None
+
+
 def test_a_latency_is_in_its_bin(any_db: Connection) -> None:
     for elapsed in (0, 0.001, 0.03, 0.5, 1, 1.0001, 9.9, 10, 3000, 1e9):
         ((bin_no,),) = any_db.execute(
