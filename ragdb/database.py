@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from ragdb.client import connecting
+from ragdb.client import connecting, notices
 from ragdb.client.bridge import aside
 from ragdb.client.shown import VERBS, described
 from ragdb.ingest.stopping import Left
@@ -271,29 +271,30 @@ def connect(
     outside of the database, several with commas between them; without it RAGDB_SIGNING_KEY_FILE or
     RAGDB_SIGNING_KEY_COMMAND may name some. `parameters` are libpq's, and psycopg's, of which
     `prepare_threshold=5` saves some of each call's time, but not behind every pooler
-    (docs/poolers.md). Raises psycopg.OperationalError, `ragdb.server.signing.SigningKeyError`.
+    (docs/poolers.md). `on_notice` is called with each notice; without it those of ragdb are logged.
+    Raises psycopg.OperationalError, `ragdb.server.signing.SigningKeyError`.
     """
-    parameters.setdefault("application_name", f"ragdb/{__version__}")
+    hear = parameters.pop("on_notice", notices.log)
     conninfo = signing.with_keys(_conninfo(dsn, parameters), signing_key, **parameters)
-    return Database(connecting.connect(conninfo, autocommit=True, **parameters))
+    connection = connecting.connect(conninfo, autocommit=True, **parameters)
+    return Database(notices.told(connection, hear))
 
 
 async def aconnect(
     dsn: str | None = None, *, signing_key: str | None = None, **parameters: Any
 ) -> AsyncDatabase:
     """The asynchronous `connect`."""
-    parameters.setdefault("application_name", f"ragdb/{__version__}")
+    hear = parameters.pop("on_notice", notices.log)
     conninfo = _conninfo(dsn, parameters)
     conninfo = await asyncio.to_thread(signing.with_keys, conninfo, signing_key, **parameters)
     connection = await psycopg.AsyncConnection.connect(
         conninfo, autocommit=True, **connecting.options(conninfo, **parameters)
     )
-    return AsyncDatabase(connection)
+    return AsyncDatabase(notices.told(connection, hear))
 
 
 def _conninfo(dsn: str | None, parameters: dict[str, Any]) -> str:
     """What to connect to; `options` move into it, where the keys come."""
-    conninfo = settings.connection(dsn).conninfo
-    if options := parameters.pop("options", None):
-        conninfo = make_conninfo(conninfo, options=options)
-    return conninfo
+    parameters.setdefault("application_name", f"ragdb/{__version__}")
+    options = {"options": parameters.pop("options")} if parameters.get("options") else {}
+    return make_conninfo(settings.connection(dsn).conninfo, **options)

@@ -15,7 +15,19 @@ if TYPE_CHECKING:
 PAGE = 1000
 ROOT = "texts"
 """Where the sources of texts that were put by id come from (`ragdb.put_texts`)."""
-FIELDS = ("source", "uri", "title", "language", "media_type", "doc_cid", "page")
+FIELDS = (
+    "source",
+    "language",
+    "title",
+    "page",
+    "doc_cid",
+    "media_type",
+    "uri",
+    "role",
+    "speaker",
+    "session",
+    "said_at",
+)
 """The fields of a filter that are ragdb's own (docs/guide.md)."""
 OURS = "ragdb."
 """What stands before one of them in the filter of a vector store."""

@@ -118,9 +118,12 @@ class Session:
         from ragdb.server import scripts
         from ragdb.version import __version__
 
-        db = connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
+        db = connect(
+            self.target.conninfo,
+            on_notice=self.on_notice,
+            application_name=f"ragdb/{__version__} {self.verb}",
+        )
         lost.watch(db.connection)
-        db.connection.add_notice_handler(self.on_notice)
         if self.verb not in ("doctor", "status") and scripts.is_another(db.connection):
             self.note(
                 f"the schema is not that of ragdb {__version__}; `ragdb init` brings it there"

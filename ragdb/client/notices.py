@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
+
+C = TypeVar("C", psycopg.Connection[Any], psycopg.AsyncConnection[Any])
 
 
 def said(notice: psycopg.errors.Diagnostic) -> tuple[str, str] | None:
@@ -14,6 +17,18 @@ def said(notice: psycopg.errors.Diagnostic) -> tuple[str, str] | None:
     if notice.severity_nonlocalized == "NOTICE" and notice.message_hint:
         return notice.message_primary or "", notice.message_hint
     return None
+
+
+def log(notice: psycopg.errors.Diagnostic) -> None:
+    """Log what a notice of ragdb says; where a program sets up no logging, Python prints it."""
+    if found := said(notice):
+        logging.getLogger("ragdb").warning("%s; %s", *found)
+
+
+def told(connection: C, hear: Callable[[psycopg.errors.Diagnostic], None]) -> C:
+    """A connection whose notices somebody hears."""
+    connection.add_notice_handler(hear)
+    return connection
 
 
 @contextmanager
@@ -24,8 +39,8 @@ def heard(
     found: list[str] = []
 
     def hear(notice: psycopg.errors.Diagnostic) -> None:
-        if told := said(notice):
-            found.append("; ".join(told))
+        if its := said(notice):
+            found.append("; ".join(its))
 
     connection.add_notice_handler(hear)
     try:

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from ragdb.client import notices
 from ragdb.database import Database, connect
 from ragdb.server import settings
 
@@ -40,7 +41,7 @@ class FanOut:
         self,
         dsns: Sequence[str],
         *,
-        on_notice: Callable[[psycopg.errors.Diagnostic], None] | None = None,
+        on_notice: Callable[[psycopg.errors.Diagnostic], None] = notices.log,
         **parameters: Any,
     ) -> None:
         """`dsns` name the servers; `parameters` are those of `ragdb.connect`. Raises ValueError."""
@@ -102,15 +103,14 @@ class FanOut:
         db = self._open.get(name)
         if db is None or db.connection.closed:
             try:
-                db = connect(self._dsns[name], **self._parameters)
+                db = connect(self._dsns[name], on_notice=self._hear, **self._parameters)
             except psycopg.OperationalError as error:
                 return Lost(str(error).strip())
-            db.connection.add_notice_handler(self._hear)
         return db
 
     def _hear(self, notice: psycopg.errors.Diagnostic) -> None:
         # whoever asks all servers need not be told to
-        if self._on_notice is not None and notice.sqlstate != PARTS_ELSEWHERE:
+        if notice.sqlstate != PARTS_ELSEWHERE:
             self._on_notice(notice)
 
     @contextmanager
@@ -122,7 +122,7 @@ class FanOut:
         def count(notice: psycopg.errors.Diagnostic) -> None:
             with lock:
                 times[notice.message_primary] += 1
-                if passed is not None and times[notice.message_primary] == len(self._dsns):
+                if times[notice.message_primary] == len(self._dsns):
                     passed(notice)
 
         self._on_notice = count

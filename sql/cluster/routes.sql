@@ -43,7 +43,8 @@ begin atomic
     ('each', 'ragdb_at.node_of(t.name) = v_node', 'list_corpora'),
     ('each', null, 'list_contracts list_evals list_eval_runs list_sources list_tools '
       'list_key_events corpora_with_chunks embedding_status job_status advice dead_roles verify '
-      'maintain refresh_rollups renew_embeddings drop_traces_before drop_access_events_before '
+      'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces '
+      'drop_access_events_before '
       'list_access_events list_answers list_feedback list_gates list_peer_corpora list_traces '
       'list_unanswered list_moves requeue_embeddings retry_failed'),
     ('some', null, 'claim_embeddings claim_queries claim_ingest_jobs claim_embed_jobs'),

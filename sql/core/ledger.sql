@@ -93,6 +93,15 @@ return ragdb_internal.record_act(row(null, null, 'corpus_dropped', null,
   '{atom,decision,event,proposal,slice,version}'::text[], (corpus).corpus_id, null, null, null,
   'corpus ' || (corpus).name)::ragdb.ledger_acts);
 
+-- Records that the traces of a dropped corpus, what hangs from them, and its runs were erased.
+create or replace function ragdb_internal.record_traces_erased(corpus_id integer, reason text)
+returns void
+language sql
+return ragdb_internal.record_act(row(null, null, 'traces_erased', null,
+  '{answer,feedback,gate,rerank,run,trace}'::text[], record_traces_erased.corpus_id, null, null,
+  null, pg_catalog.concat('what a dropped corpus left', ': ' || record_traces_erased.reason)
+  )::ragdb.ledger_acts);
+
 -- Returns the name of this database in the checkpoints of its ledger; null before it has one. The
 -- name is given when it is first needed and not when ragdb is installed: the dump of an extension
 -- brings its own.

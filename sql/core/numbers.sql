@@ -1,4 +1,4 @@
--- Numbers and lists as they come from JSON, from arrays and from text.
+-- Numbers, times and lists as they come from JSON, from arrays and from text.
 
 -- Returns a number of things and what they are, for a sentence: 1 document, 2 documents.
 create or replace function ragdb_internal.counted(number bigint, thing text) returns text
@@ -14,6 +14,20 @@ return counted.number || ' ' || case
 create or replace function ragdb_internal.double(value numeric) returns float8
 language sql immutable parallel safe
 return case when abs(double.value) < 1e-300 then 0 else double.value::float8 end;
+
+-- Tells whether a text is a time that begins with its year, 1 to 9999 by UTC: an export writes four
+-- digits of it. Words such as now are times too for PostgreSQL, of which each call has another.
+create or replace function ragdb_internal.is_time(value text) returns boolean
+language sql stable parallel safe
+return case when is_time.value ~ E'^\\d{4}-' and pg_catalog.pg_input_is_valid(value, 'timestamptz')
+  then extract(year from is_time.value::timestamptz at time zone 'UTC') between 1 and 9999
+  else false end;
+
+-- Returns a time by UTC; one without a zone is of UTC, in every session.
+create or replace function ragdb_internal.utc_time(value text) returns timestamp
+language sql immutable parallel safe
+set timezone = 'UTC'
+return utc_time.value::timestamptz at time zone 'UTC';
 
 -- Tells whether an array, or null, has at most one dimension and no null in it. array_position()
 -- refuses arrays of arrays with an error of its own.

@@ -9,19 +9,30 @@ return (
   from ragdb.eval_case_results c
   where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id and c.kind = 'case');
 
--- Returns what two runs differ in that makes their figures of different things: corpus, documents,
--- embedding model, semantics, eval, cases.
+-- Returns the labels of the eval of a run, as they are now, as one text. The number of a label is
+-- not part of it.
+create or replace function ragdb_internal.listed_labels(run ragdb.eval_runs) returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.string_agg(t.label, E'\n' order by t.label collate "C")
+  from ragdb.eval_labels l
+    cross join lateral (select row(l.name, l.source, l.start_offset, l.end_offset, l.grade,
+      pg_catalog.encode(l.span_hash, 'hex'))::text) t (label)
+  where l.corpus_id = (run).corpus_id and l.rag = (run).rag and l.eval = (run).eval);
+
+-- Returns what two runs differ in that makes their figures of different things: documents,
+-- embedding model, semantics, cases, labels. Of what corpus and what eval they are does not matter
+-- where all that is the same: so two ways to cut documents into chunks are compared.
 create or replace function ragdb_internal.incomparable(a ragdb.eval_runs, b ragdb.eval_runs)
   returns text[]
 language sql stable parallel safe
 return array(
   select k.what from (values
-    (1, 'corpus', (a).corpus_id::text, (b).corpus_id::text),
-    (2, 'documents', (a).documents_hash, (b).documents_hash),
-    (3, 'embedding model', (a).embedding_model, (b).embedding_model),
-    (4, 'semantics', (a).semantics_version::text, (b).semantics_version::text),
-    (5, 'eval', (a).rag || '/' || (a).eval, (b).rag || '/' || (b).eval),
-    (6, 'cases', ragdb_internal.listed_cases(a), ragdb_internal.listed_cases(b))
+    (1, 'documents', (a).documents_hash, (b).documents_hash),
+    (2, 'embedding model', (a).embedding_model, (b).embedding_model),
+    (3, 'semantics', (a).semantics_version::text, (b).semantics_version::text),
+    (4, 'cases', ragdb_internal.listed_cases(a), ragdb_internal.listed_cases(b)),
+    (5, 'labels', ragdb_internal.listed_labels(a), ragdb_internal.listed_labels(b))
   ) k (n, what, of_a, of_b) where k.of_a is distinct from k.of_b order by k.n);
 
 -- Returns the required assertions that passed in a baseline and fail in a run, as case: message. An

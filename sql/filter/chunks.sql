@@ -9,6 +9,12 @@ returns boolean
 language sql immutable parallel safe
 return coalesce(of_turns, false) and not meets_null;
 
+-- Returns the SQL by which a text is a value of a type.
+create or replace function ragdb_internal.typed(of_text text, type text) returns text
+language sql immutable parallel safe
+return case typed.type when 'number' then '(' || of_text || ')::numeric'
+  when 'time' then 'ragdb_internal.utc_time(' || of_text || ')' else of_text end;
+
 -- Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or of one
 -- of them, or what those demand of turns t that only turns meet; null for nothing.
 create or replace function ragdb_internal.filter_sql(
@@ -36,13 +42,15 @@ begin
           else ragdb_internal.plain_items() || ' or ' end),
         '{field}', coalesce(
           case when f.of_turns and filter_sql.rows_of is distinct from 'turns'
-            then ragdb_internal.said(f.column_sql) else f.column_sql end,
+            then ragdb_internal.said(f.column_sql, f.given_sql) else f.column_sql end,
           'case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = '
           || case v.type when 'number' then '''number'' then (d.metadata ->> {key})::numeric end'
             else '''string'' then (d.metadata ->> {key}) collate "C" end' end)),
-        '{value}', case v.type when 'number' then '({text})::numeric' else '{text}' end),
-        '{items}', 'array(select e' || case v.type when 'number' then '::numeric' else '' end
-          || ' from pg_catalog.jsonb_array_elements_text({json}) e)') as sql
+        '{value}', ragdb_internal.typed('{text}', v.type)),
+        '{items}', 'array(select ' || ragdb_internal.typed('e', v.type)
+          || ' from pg_catalog.jsonb_array_elements_text({json}) e)')
+        || case filter_sql.rows_of when 'turns' then coalesce(' and ' || f.given_sql, '')
+          else '' end as sql
       from unnest(conditions) with ordinality c (condition, n)
         join ragdb_internal.filter_operators() o on o.operator = c.condition ->> 'operator'
         left join ragdb_internal.filter_fields() f on f.field = c.condition ->> 'field'

@@ -51,8 +51,16 @@ begin
       ragdb_internal.quote(value::text)
     using errcode = 'RG410', detail = 'the value is of type ' || jsonb_typeof(value),
       hint = operator || ' takes ' || v_takes
-        || coalesce('; field ' || field || ' is a ' || v_type, '');
+        || coalesce('; field ' || field || ' is a ' || case v_type
+          when 'time' then 'time, such as 2026-11-20T09:30:00Z' else v_type end, '');
 end $$;
+
+-- Tells whether a value is of the type of a built-in field.
+create or replace function ragdb_internal.is_of_field_type(value jsonb, type text) returns boolean
+language sql stable parallel safe
+return case when is_of_field_type.type = 'time'
+  then jsonb_typeof(value) = 'string' and ragdb_internal.is_time(is_of_field_type.value #>> '{}')
+  else jsonb_typeof(value) = is_of_field_type.type end;
 
 -- Refuses a filter with more bytes or more conditions than ragdb_internal.limits allows. Raises
 -- RG410.
@@ -100,11 +108,13 @@ begin
     select t.field, t.operator, t.value,
       case
         when o.operator is null or jsonb_typeof(t.value) <> all (o.types) then false
-        when o.operator = 'glob' and ragdb_internal.is_long_glob(t.value #>> '{}') then false
+        when o.operator = 'glob'
+          and (f.type <> 'string' or ragdb_internal.is_long_glob(t.value #>> '{}')) then false
         when f.type is null or o.compares is null then true
-        when o.compares = 'value' then jsonb_typeof(t.value) = f.type
+        when o.compares = 'value' then ragdb_internal.is_of_field_type(t.value, f.type)
         else not exists (
-          select from jsonb_array_elements(t.value) i where jsonb_typeof(i) <> f.type)
+          select from jsonb_array_elements(t.value) i
+            where not ragdb_internal.is_of_field_type(i, f.type))
       end as fits
     from ragdb_internal.filter_terms(filter) t
       left join ragdb_internal.filter_operators() o on o.operator = t.operator

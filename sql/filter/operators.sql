@@ -92,39 +92,60 @@ begin atomic
     metadata_sql);
 end;
 
--- Returns the SQL of what the turn t that chunk c is says of itself; null where it is none.
-create or replace function ragdb_internal.said(of_turn text) returns text
+-- Returns the SQL of what the turn t that chunk c is says of itself; null where it is none, or one
+-- that does not meet a condition (null: all do).
+create or replace function ragdb_internal.said(of_turn text, given_sql text default null)
+returns text
 language sql immutable parallel safe
 return '(select ' || said.of_turn || ' from ragdb.turns t'
-  ' where t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no)';
+  ' where t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no'
+  || coalesce(' and ' || said.given_sql, '') || ')';
+
+-- Returns the SQL of when a turn t was said, by which ragdb.turns_by_time finds it.
+create or replace function ragdb_internal.said_at_sql() returns text
+language sql immutable parallel safe
+return 't.created_at at time zone ''UTC''';
+
+-- Returns the SQL of whether a turn t came with a time: ragdb_internal.parsed_turns writes the
+-- place of one that did not.
+create or replace function ragdb_internal.has_time_sql() returns text
+language sql immutable parallel safe
+return 't.created_at <> pg_catalog.to_timestamp(t.place + 1)';
 
 -- Lists the built-in fields of filters: their JSON type, whether they are of chunks or of
 -- documents, whether of chunks that are turns, what is compared, of documents d, chunks c or turns
--- t, the condition around the comparison, and what facets count, of documents d or chunks c.
+-- t, which turns have it (null: all), the condition around the comparison, and what facets count,
+-- of documents d or chunks c. The type time is a string of JSON that ragdb_internal.is_time takes.
 create or replace function ragdb_internal.filter_fields()
 returns table (
   field text, type text, of_chunks boolean, of_turns boolean, column_sql text,
-  condition_sql text, facet_sql text)
+  given_sql text, condition_sql text, facet_sql text)
 language sql immutable parallel safe
 begin atomic
   select * from (values
-    ('source', 'string', false, false, 'd.source', '{condition}', 'd.source'),
-    ('language', 'string', false, false, 'd.language collate "C"', '{condition}', 'd.language'),
-    ('title', 'string', false, false, 'd.title collate "C"', '{condition}', 'd.title'),
-    ('page', 'number', true, false, 'c.page::numeric', '{condition}', 'c.page'),
-    ('doc_cid', 'string', false, false, 'd.doc_cid', '{condition}', 'd.doc_cid'),
-    ('media_type', 'string', false, false, 'd.media_type collate "C"', '{condition}',
+    ('source', 'string', false, false, 'd.source', null, '{condition}', 'd.source'),
+    ('language', 'string', false, false, 'd.language collate "C"', null, '{condition}',
+      'd.language'),
+    ('title', 'string', false, false, 'd.title collate "C"', null, '{condition}', 'd.title'),
+    ('page', 'number', true, false, 'c.page::numeric', null, '{condition}', 'c.page'),
+    ('doc_cid', 'string', false, false, 'd.doc_cid', null, '{condition}', 'd.doc_cid'),
+    ('media_type', 'string', false, false, 'd.media_type collate "C"', null, '{condition}',
       'd.media_type'),
-    ('uri', 'string', false, false, 's.uri',
+    ('uri', 'string', false, false, 's.uri', null,
       'exists (select from ragdb.document_sources s'
       ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no and {condition})',
       'array(select s.uri from ragdb.document_sources s'
       ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no)'),
-    ('role', 'string', true, true, 't.role', '{condition}',
+    ('role', 'string', true, true, 't.role', null, '{condition}',
       ragdb_internal.said('t.role')),
-    ('speaker', 'string', true, true, '(t.given ->> ''speaker'') collate "C"', '{condition}',
-      ragdb_internal.said('t.given ->> ''speaker'''))
-  ) f (field, type, of_chunks, of_turns, column_sql, condition_sql, facet_sql);
+    ('speaker', 'string', true, true, '(t.given ->> ''speaker'') collate "C"', null,
+      '{condition}', ragdb_internal.said('t.given ->> ''speaker''')),
+    ('session', 'string', true, true, 't.session_id', null, '{condition}',
+      ragdb_internal.said('t.session_id')),
+    ('said_at', 'time', true, true, ragdb_internal.said_at_sql(), ragdb_internal.has_time_sql(),
+      '{condition}',
+      ragdb_internal.said(ragdb_internal.said_at_sql(), ragdb_internal.has_time_sql()))
+  ) f (field, type, of_chunks, of_turns, column_sql, given_sql, condition_sql, facet_sql);
 end;
 
 -- Returns the key of the metadata that a field that is not built in names.

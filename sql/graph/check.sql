@@ -60,11 +60,7 @@ begin
       (5, coalesce(jsonb_typeof(m.v -> 'feedback'), 'null') in ('null', 'number'),
         'feedback is not a number'),
       (6, coalesce(jsonb_typeof(m.v -> 'created_at'), 'null') = 'null'
-        or case when m.v ->> 'created_at' ~ E'^\\d{4}-'
-          and pg_input_is_valid(m.v ->> 'created_at', 'timestamptz')
-          -- an export writes four digits of UTC
-          then extract(year from (m.v ->> 'created_at')::timestamptz at time zone 'UTC')
-            between 1 and 9999 else false end, 'created_at is not a time'),
+        or ragdb_internal.is_time(m.v ->> 'created_at'), 'created_at is not a time'),
       (7, coalesce(jsonb_typeof(m.v -> 'parents'), 'array') in ('array', 'null'),
         'parents is not an array'),
       (8, coalesce(jsonb_typeof(m.v -> 'speaker'), 'null') = 'null'

@@ -53,7 +53,7 @@ begin
   end if;
   return query
     select c.chunk_id, t.session_id, t.role, t.given ->> 'speaker',
-        -- what parsed_turns writes for a message without a time
+        -- as ragdb_internal.has_time_sql
         nullif(t.created_at, to_timestamp(t.place + 1))
       from unnest(v_corpora) o
       cross join unnest(list_turns.chunk_ids) with ordinality i (id, n)

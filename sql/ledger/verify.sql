@@ -22,7 +22,8 @@ begin atomic
         where a.entries @> array[is_excused.kind || ':' || is_excused.id])
     or exists (
       select from ragdb.ledger_acts a
-        where is_excused.finding = 'row_missing' and a.act in ('retention', 'corpus_dropped')
+        where is_excused.finding = 'row_missing'
+          and a.act in ('retention', 'corpus_dropped', 'traces_erased')
           and is_excused.kind = any (a.kinds)
           and (a.corpus_id is null or a.corpus_id = is_excused.corpus_id)
           and (a.from_at is null or ragdb_internal.uuid_time(is_excused.uid) >= a.from_at)

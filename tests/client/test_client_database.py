@@ -42,6 +42,29 @@ def test_a_connection_of_the_caller_is_not_committed(clone: str) -> None:
         assert ragdb.Database(connection).list_corpora() == []
 
 
+def test_what_is_said_beside_the_hits_is_logged_unless_somebody_hears_it(
+    database: ragdb.Database, clone: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = "no document meets the filter"
+    assert database.search("docs", "deposit", filter={"created_at": 1}) == []
+    (logged,) = caplog.records
+    assert (logged.name, logged.levelname) == ("ragdb", "WARNING")
+    assert said in logged.message
+    assert "ragdb.facets()" in logged.message  # its hint
+
+    async def asked() -> None:
+        async with await ragdb.aconnect(clone) as db:
+            await db.search("docs", "deposit", filter={"created_at": 1})
+
+    asyncio.run(asked())
+    assert len(caplog.records) == 2
+    heard: list[str | None] = []
+    with ragdb.connect(clone, on_notice=lambda notice: heard.append(notice.message_primary)) as db:
+        db.search("docs", "deposit", filter={"created_at": 1})
+    assert len(caplog.records) == 2
+    assert [said in (message or "") for message in heard].count(True) == 1
+
+
 def test_rows_have_types_and_names(database: ragdb.Database) -> None:
     (hit,) = database.search("docs", "refunded deposit", k=3)
     assert (hit.rank, hit.corpus, hit.source, hit.page) == (1, "docs", "docs/refunds.txt", None)

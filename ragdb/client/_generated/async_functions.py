@@ -526,6 +526,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> rows.EraseSpeakerRow:
         return await self._row(calls.ERASE_SPEAKER, rows.EraseSpeakerRow, locals())
 
+    async def erase_traces(self, corpus: str, reason: str | None = None) -> rows.EraseTracesRow:
+        return await self._row(calls.ERASE_TRACES, rows.EraseTracesRow, locals())
+
     async def error_codes(self) -> Rows[rows.ErrorCodesRow]:
         return await self._rows(calls.ERROR_CODES, rows.ErrorCodesRow, locals())
 

@@ -330,6 +330,7 @@ ERASE_SOURCE = Call("erase_source", {"corpus": "text", "uri": "text", "reason": 
 ERASE_SPEAKER = Call(
     "erase_speaker", {"corpus": "text", "speaker": "text", "session": "text", "reason": "text"}
 )
+ERASE_TRACES = Call("erase_traces", {"corpus": "text", "reason": "text"})
 ERROR_CODES = Call("error_codes", {})
 EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
 EVAL_CANDIDATES = Call("eval_candidates", {"rag": "text", "eval": "text", "tags": "text[]"})

@@ -984,6 +984,14 @@ class Functions(Caller):
         """
         return self._row(calls.ERASE_SPEAKER, rows.EraseSpeakerRow, locals())
 
+    def erase_traces(self, corpus: str, reason: str | None = None) -> rows.EraseTracesRow:
+        """Erases the traces of dropped corpora of a name, with their hits, rerankings, gates,
+        answers and feedback, and their runs of evals, and returns how many traces, answers
+        and runs went; the act in the ledger has the reason (up to 10000 characters). It waits
+        for who records a retrieval. A notice says so where nothing was left. Raises RG400.
+        """
+        return self._row(calls.ERASE_TRACES, rows.EraseTracesRow, locals())
+
     def error_codes(self) -> Rows[rows.ErrorCodesRow]:
         """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
         HTTP status and its meaning.

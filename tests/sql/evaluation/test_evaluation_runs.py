@@ -663,6 +663,47 @@ def test_runs_of_other_documents_or_without_a_baseline_are_not_compared(any_db: 
     assert compare(any_db, None, first)[0][1] == "no_baseline"
 
 
+def labelled_in(db: Connection, corpus: str, rag: str, end: int = 9, **changed: str) -> Any:
+    """A run over a corpus whose only chunk of each document has the span that is labelled."""
+    text = contract("", mode="lexical", k=3).replace("corpus name=docs", f"corpus name={corpus}")
+    text = text.replace("name=R corpus=docs", f"name=R{rag} corpus={corpus}")
+    text = text.replace("name=A retriever=R", f"name={rag} retriever=R{rag}")
+    db.execute("select * from ragdb.apply_contract(%s, %s)", (text, f"of-{rag}"))
+    for n in range(12):
+        said = changed.get(f"d{n}", f"word{n} in a text. And a second sentence of it.")
+        db.execute("select ragdb.put_text(%s, %s, %s)", (corpus, f"d{n}", said))
+    cases = [
+        {
+            "name": f"q{n}",
+            "query": f"word{n}",
+            "labels": [{"source": f"d{n}", "start": 0, "end": end}],
+        }
+        for n in range(12)
+    ]
+    db.execute("select * from ragdb.import_eval(%s, 'V', %s)", (rag, Jsonb(cases)))
+    ((found,),) = db.execute("select run_id from ragdb.run_eval(%s)", (rag,)).fetchall()
+    return found
+
+
+def test_runs_over_two_corpora_of_the_same_documents_cases_and_labels_are_compared(
+    any_db: Connection,
+) -> None:
+    """So two ways to cut documents into chunks, or two retrievers, are told apart."""
+    one, other = labelled_in(any_db, "one", "A"), labelled_in(any_db, "other", "B")
+    rows = compare(any_db, one, other)
+    assert "recall@5" in {metric for metric, *_ in rows}
+    assert {verdict for _, verdict, _ in rows} == {"within_noise"}
+    # another rag of the same corpus
+    assert compare(any_db, one, labelled_in(any_db, "one", "C"))[0][1] == "within_noise"
+    # other labels, and other documents
+    assert compare(any_db, one, labelled_in(any_db, "third", "D", end=8))[0][1:] == (
+        "incomparable",
+        "differ in: labels",
+    )
+    fourth = labelled_in(any_db, "fourth", "E", d0="word0 in another.")
+    assert compare(any_db, one, fourth)[0][1:] == ("incomparable", "differ in: documents")
+
+
 def test_few_cases_cannot_tell(any_db: Connection) -> None:
     good, bad = labelled(any_db, 5, n=3), labelled(any_db, 4, n=3)
     assert compare(any_db, good, bad)[0][1] == "inconclusive"

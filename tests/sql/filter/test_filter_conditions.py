@@ -9,6 +9,7 @@ import fnmatch
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from operator import ge, gt, le, lt
 from typing import Any
 
@@ -17,9 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragdb.adapters import stored
 from tests.conftest import Connection, Server
 from tests.documents import document, text_document
 from tests.sql.conversations import conversation, message
+from tests.sql.conversations import put as put_conversation
 from tests.sql.lexical_twin import put, search
 
 LANGUAGES = ("en", "de", "fr")
@@ -521,6 +524,145 @@ def test_a_filter_by_a_speaker_reads_the_turns_of_it_and_no_others(
     assert after["chunks"] - before["chunks"] <= 20
 
 
+MOMENTS = [
+    ("a", "2026-11-19T23:30:00-02:00"),  # the 20th by UTC
+    ("a", "2026-11-20T08:00:00Z"),
+    ("a", None),
+    ("b", "2026-11-26T23:59:59.5"),
+    ("b", "2026-11-27"),
+]
+AT = [
+    datetime(2026, 11, 20, 1, 30),
+    datetime(2026, 11, 20, 8),
+    None,
+    datetime(2026, 11, 26, 23, 59, 59, 500000),
+    datetime(2026, 11, 27),
+]
+
+
+def put_moments(db: Connection) -> dict[str, tuple[str | None, datetime | None]]:
+    """Two sessions and a document that is not one; what was said where and when, by its text."""
+    db.execute("select ragdb.create_corpus('docs')")
+    for session in ("a", "b"):
+        turns = [
+            message(n, [], text=f"apple {n}", created_at=at)
+            for n, (said_in, at) in enumerate(MOMENTS)
+            if said_in == session
+        ]
+        put_conversation(db, "docs", conversation(turns, session))
+    put(db, "docs", [text_document("plain.md", "apple", metadata={"session": "mine"})])
+    said = zip(MOMENTS, AT, strict=True)
+    return {f"apple {n}": (session, at) for n, ((session, _), at) in enumerate(said)} | {
+        "apple": (None, None)
+    }
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Auckland"])
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ({"session": "a"}, lambda session, at: session == "a"),
+        ({"session": {"in": ["b", "c"]}}, lambda session, at: session == "b"),
+        ({"session": {"ne": "a"}}, lambda session, at: session != "a"),
+        ({"session": {"glob": "[ab]*"}}, lambda session, at: False),
+        ({"session": {"exists": True}}, lambda session, at: session is not None),
+        ({"metadata.session": "mine"}, lambda session, at: session is None),
+        (
+            {"said_at": {"gte": "2026-11-20", "lt": "2026-11-27"}},
+            lambda session, at: at and datetime(2026, 11, 20) <= at < datetime(2026, 11, 27),
+        ),
+        (
+            {"said_at": {"gt": "2026-11-20T09:00:00+01:00"}},
+            lambda session, at: at and at > AT[1],
+        ),
+        ({"said_at": {"lte": "2026-11-20T08:00:00"}}, lambda session, at: at and at <= AT[1]),
+        ({"said_at": "2026-11-20 08:00Z"}, lambda session, at: at == AT[1]),
+        ({"said_at": {"in": ["2026-11-27", "2026-11-20"]}}, lambda session, at: at == AT[4]),
+        ({"said_at": {"ne": "2026-11-27"}}, lambda session, at: at != AT[4]),
+        ({"said_at": {"exists": False}}, lambda session, at: at is None),
+        ({"said_at": {"exists": False}, "session": "a"}, lambda session, at: session and not at),
+        (
+            {"said_at": {"gte": "2026-11-20"}, "uri": {"glob": "chat*"}, "session": "a"},
+            lambda session, at: session == "a" and at,
+        ),
+    ],
+)
+def test_what_is_said_is_found_by_when_and_in_which_session(
+    db: Connection, condition: Any, holds: Callable[[str | None, datetime | None], Any], zone: str
+) -> None:
+    said = put_moments(db)
+    db.execute("select set_config('timezone', %s, true)", (zone,))
+    expected = {text for text, of in said.items() if holds(*of)}
+    ((asked, listed, among),) = db.execute(
+        "select array(select h.text from ragdb.search('docs', 'apple', 9, filter => f) h),"
+        " array(select h.text from ragdb.list_chunks('docs', filter => f) h),"
+        " array(select h.text from ragdb.search('docs', 'apple', 9, filter => f,"
+        "  chunk_ids => array(select chunk_id from ragdb.list_chunks('docs'))) h)"
+        " from (select %s::jsonb as f)",
+        (json.dumps(condition),),
+    ).fetchall()
+    assert set(asked) == set(listed) == set(among) == expected
+
+
+def test_what_is_counted_by_time_and_session_is_found_by_it(db: Connection) -> None:
+    said = put_moments(db)
+    found = db.execute(
+        "select field, value, chunks from ragdb.facets('docs', null, array['session', 'said_at'])"
+    ).fetchall()
+    assert {value for field, value, _ in found if field == "session"} == {"a", "b"}
+    times = [value for field, value, _ in found if field == "said_at"]
+    assert sorted(map(datetime.fromisoformat, times)) == sorted(at for at in AT if at)
+    for time in times:
+        at = datetime.fromisoformat(time)
+        assert db.execute(
+            "select text from ragdb.search('docs', 'apple', filter => %s)",
+            (json.dumps({"said_at": time}),),
+        ).fetchall() == [(text,) for text, (_, when) in said.items() if when == at]
+
+
+@pytest.mark.parametrize("value", ["yesterday", "last week", "now", "2026-13-01", "20261120", 2026])
+@pytest.mark.parametrize("operator", ["eq", "gte", "in"])
+def test_what_is_not_a_time_is_refused_for_one(docs: Connection, operator: str, value: Any) -> None:
+    given = [value] if operator == "in" else value
+    with pytest.raises(psycopg.Error, match="said_at") as caught, docs.transaction():
+        sources(docs, {"said_at": {operator: given}})
+    assert caught.value.sqlstate == "RG410"
+    assert "2026-11-20" in (caught.value.diag.message_hint or "")
+
+
+@pytest.mark.parametrize(
+    "condition", [{"session": "s7"}, {"said_at": {"gte": "2026-01-08", "lt": "2026-01-09"}}]
+)
+def test_a_filter_by_a_session_or_a_day_reads_the_turns_of_it_and_no_others(
+    db: Connection, condition: Any
+) -> None:
+    # given 31 conversations, each of ten turns on a day of its own
+    db.execute("select ragdb.create_corpus('docs')")
+    for c in range(31):
+        turns = [
+            message(100 * c + n, [], created_at=f"2026-01-{c + 1:02}T10:{n}0:00Z", text="apple")
+            for n in range(6)
+        ]
+        put_conversation(db, "docs", conversation(turns, f"s{c}"))
+    db.execute("analyze ragdb.turns, ragdb.chunks, ragdb.documents")
+
+    def read() -> int:
+        ((rows,),) = db.execute(
+            "select (seq_tup_read + idx_tup_fetch)::integer from pg_stat_xact_user_tables"
+            " where schemaname = 'ragdb' and relname = 'turns'"
+        ).fetchall()
+        return int(rows)
+
+    with db.transaction():
+        before = read()
+        # when
+        found = search(db, "docs", "apple", 1000, filter=json.dumps(condition))
+        after = read()
+    # then
+    assert len(found) == 6
+    assert after - before == 6
+
+
 def test_each_operator_and_each_field_that_is_listed_can_be_asked(docs: Connection) -> None:
     # given a value of the type that each operator takes, of each field
     listed = docs.execute(
@@ -530,15 +672,20 @@ def test_each_operator_and_each_field_that_is_listed_can_be_asked(docs: Connecti
     ).fetchall()
     assert len({operator for operator, *_ in listed}) == 11
     for operator, types, field, kind in listed:
-        if operator == "glob" and kind == "number":
-            continue  # no glob of a number
-        value: Any = {None: "1", "number": 1, "string": "1"}[kind]
+        if operator == "glob" and kind in ("number", "time"):
+            continue  # no glob of a number or of a time
+        value: Any = {None: "1", "number": 1, "string": "1", "time": "2026-11-20"}[kind]
         if types == ["array"]:
             value = [value]
         elif types == ["boolean"]:
             value = True
         # then it is not an error
         sources(docs, {field: {operator: value}})
+
+
+def test_stores_of_other_libraries_know_each_field_that_is_listed(docs: Connection) -> None:
+    listed = docs.execute("select field from ragdb_internal.filter_fields()").fetchall()
+    assert [field for (field,) in listed] == list(stored.FIELDS)
 
 
 def test_a_hint_names_what_an_operator_takes(docs: Connection) -> None:
@@ -549,6 +696,10 @@ def test_a_hint_names_what_an_operator_takes(docs: Connection) -> None:
         ),
         ({"year": {"gte": [1]}}, "gte takes a number or a string"),
         ({"page": {"eq": "1"}}, "eq takes any value; field page is a number"),
+        (
+            {"said_at": {"glob": "2026-11-20"}},
+            "glob takes a string; field said_at is a time, such as 2026-11-20T09:30:00Z",
+        ),
         ({"source": {"glob": "a" * 1025}}, "a glob has at most 1024 characters and 16 stars"),
     ):
         with pytest.raises(psycopg.Error) as caught, docs.transaction():

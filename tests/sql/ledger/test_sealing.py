@@ -265,6 +265,61 @@ def test_a_dropped_corpus_leaves_its_entries_and_an_act(evidence: Connection) ->
     assert missing == {"act", "event", "slice"}  # what was derived has acts of its own
 
 
+def test_what_a_dropped_corpus_left_is_erased_on_record(evidence: Connection) -> None:
+    # given a corpus that is there still, with a trace, and a dropped one
+    evidence.execute("select ragdb.create_corpus('stays')")
+    evidence.execute("select ragdb.put_text('stays', 'a.md', 'Refunds take five days.')")
+    evidence.execute("select ragdb.retrieve('stays', 'refunds')")
+    evidence.execute("select ragdb.retrieve('chat', 'a secret question')")
+    ((left,),) = evidence.execute(
+        "select count(*) from ragdb.retrieval_traces where corpus = 'chat'"
+    ).fetchall()
+    ((runs,),) = evidence.execute(
+        "select count(*) from ragdb.eval_runs where corpus = 'chat'"
+    ).fetchall()
+    assert left > 1
+    evidence.execute("select ragdb.seal_ledger()")
+    # what is there keeps its traces
+    assert evidence.execute("select traces, runs from ragdb.erase_traces('chat')").fetchall() == [
+        (0, 0)
+    ]
+    evidence.execute("select ragdb.drop_corpus('chat')")
+    # when
+    gone = evidence.execute(
+        "select traces, answers > 0, runs from ragdb.erase_traces('chat', 'the tenant left')"
+    ).fetchall()
+    # then
+    assert gone == [(left, True, runs)]
+    for (table,) in evidence.execute(
+        "select unnest(ragdb_internal.partitioned() || array['eval_runs', 'eval_baselines'])"
+    ).fetchall():
+        rows = evidence.execute(
+            f"select count(*) from ragdb.{table} r where r.corpus_id not in"
+            " (select corpus_id from ragdb.corpora)"
+        ).fetchall()
+        assert rows == [(0,)], table
+    assert evidence.execute(
+        "select query_text from ragdb.retrieval_traces where corpus = 'stays'"
+    ).fetchall() == [("refunds",)]
+    evidence.execute("select ragdb.seal_ledger()")
+    assert findings(evidence) == []
+    errors = evidence.execute("select finding from ragdb.verify() where severity = 'error'")
+    assert errors.fetchall() == []
+    ((reason,),) = evidence.execute(
+        "select reason from ragdb.list_ledger_acts() where act = 'traces_erased'"
+    ).fetchall()
+    assert reason.endswith("the tenant left")
+    # what stays is as it was for everybody
+    with pytest.raises(psycopg.Error) as refused, evidence.transaction():
+        evidence.execute("delete from ragdb.retrieval_traces")
+    assert refused.value.sqlstate == "RG414"
+    # the fence: without the act, they are missing
+    evidence.execute("alter table ragdb.ledger_acts disable trigger user")
+    evidence.execute("delete from ragdb.ledger_acts where act = 'traces_erased'")
+    missing = {kind for finding, kind, _ in findings(evidence) if finding == "row_missing"}
+    assert missing >= {"act", "answer", "trace"}
+
+
 def test_documents_that_are_deleted_leave_an_act(clone: str) -> None:
     """Whether or not anything was derived from them: who, when, which and why."""
     with psycopg.connect(clone, autocommit=True) as db:

@@ -78,8 +78,8 @@ ROOMS = {
         "VerifyTokenRow WhyNotRow ",
         "static": "ListStaticModelsRow ",
         "text": "ListTextConfigsRow ",
-        "traces": "DropTracesBeforeRow Rerankers RetrievalHits RetrievalReranks "
-        "RetrievalTraces TracedHit VerifyTraceRow ",
+        "traces": "DropTracesBeforeRow EraseTracesRow Rerankers RetrievalHits "
+        "RetrievalReranks RetrievalTraces TracedHit VerifyTraceRow ",
         "vectors": "Embedders ",
         "verify": "Advice Finding VerificationChecksRow VerifyStepRow ",
         "wire": "CapabilitiesRow CapabilitySchemasRow ClaimEmbedJobsRow "

@@ -20,6 +20,15 @@ class DropTracesBeforeRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class EraseTracesRow(Row):
+    """A row of `erase_traces`."""
+
+    traces: int
+    answers: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Rerankers(Row):
     """A row of type `ragdb.rerankers`."""
 

@@ -1,0 +1,80 @@
+-- What a dropped corpus leaves goes where nothing of it may stay: its traces, with the texts of its
+-- questions and of what was answered, and its runs. Their entries in the ledger stay, and the act.
+
+-- Returns the numbers of the corpora of a name that were dropped and have traces or runs left.
+create or replace function ragdb_internal.dropped_with_traces(corpus text) returns integer[]
+language sql stable parallel safe
+return array(
+  select l.corpus_id from (
+    select t.corpus_id from ragdb.retrieval_traces t where t.corpus = dropped_with_traces.corpus
+    union
+    select r.corpus_id from ragdb.eval_runs r where r.corpus = dropped_with_traces.corpus) l
+  where not exists (select from ragdb.corpora c where c.corpus_id = l.corpus_id)
+  order by 1);
+
+-- Deletes the rows of some corpora from the partitions of a table, which are append-only for
+-- everybody else, and returns their number.
+create or replace function ragdb_internal.erase_from_partitions(parent text, corpora integer[])
+returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_partition text;
+  v_rows bigint;
+  v_all bigint := 0;
+begin
+  for v_partition in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = ('ragdb.' || parent)::regclass order by 1
+  loop
+    execute format('select count(*) from ragdb.%I r where r.corpus_id = any ($1)', v_partition)
+      into v_rows using corpora;
+    continue when v_rows = 0;
+    execute format('alter table ragdb.%I disable trigger rows_are_append_only', v_partition);
+    execute format('delete from ragdb.%I r where r.corpus_id = any ($1)', v_partition)
+      using corpora;
+    execute format('alter table ragdb.%I enable always trigger rows_are_append_only', v_partition);
+    v_all := v_all + v_rows;
+  end loop;
+  return v_all;
+end $$;
+
+-- A name that finds nothing is no error: in a cluster each node is asked.
+create or replace function ragdb.erase_traces(corpus text, reason text default null)
+returns table (traces bigint, answers bigint, runs bigint)
+language plpgsql security definer rows 1 -- it deletes what is append-only
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_parent text;
+  v_corpora integer[];
+  v_rows bigint;
+begin
+  perform ragdb_internal.check_erasure('erase', reason);
+  -- in the order of ragdb.drop_traces_before; counts outlive what is counted
+  perform ragdb_internal.recount_rollups(true), ragdb_internal.hold('maintain');
+  lock table ragdb.retrieval_traces in share row exclusive mode;
+  v_corpora := ragdb_internal.dropped_with_traces(erase_traces.corpus);
+  foreach v_parent in array ragdb_internal.partitioned() loop
+    v_rows := ragdb_internal.erase_from_partitions(v_parent, v_corpora);
+    traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
+    answers := case v_parent when 'evidence_answers' then v_rows else answers end;
+  end loop;
+  delete from ragdb.eval_baselines b where b.corpus_id = any (v_corpora);
+  delete from ragdb.eval_runs r where r.corpus_id = any (v_corpora);
+  get diagnostics runs = row_count;
+  perform ragdb_internal.record_traces_erased(c.corpus_id, reason)
+    from unnest(v_corpora) c (corpus_id);
+  if v_corpora = '{}' then
+    raise notice 'nothing is left of a dropped corpus %', ragdb_internal.quote(corpus)
+      using detail = 'traces of a corpus that is there stay',
+            hint = 'drop it first: ragdb.drop_corpus()';
+  end if;
+  return next;
+end $$;
+comment on function ragdb.erase_traces is
+  'Erases the traces of dropped corpora of a name, with their hits, rerankings, gates, answers and '
+  'feedback, and their runs of evals, and returns how many traces, answers and runs went; the act '
+  'in the ledger has the reason (up to 10000 characters). It waits for who records a retrieval. A '
+  'notice says so where nothing was left. Raises RG400.';
