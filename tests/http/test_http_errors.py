@@ -257,9 +257,8 @@ def test_an_error_of_a_capability_has_its_wire_word_wherever_it_is_found(
 
 
 def test_a_capability_that_takes_too_long_or_has_no_database_says_so_in_wire_words(
-    start: Start,
+    api: Api,
 ) -> None:
-    api = start()
     request = {"params": {"corpus": "docs"}, "input": {"query": "refunds"}}
 
     def interrupted(by: str) -> Any:
@@ -435,8 +434,7 @@ def test_too_much_at_once_is_refused_and_health_is_not(start: Start) -> None:
     assert api("GET", "/capabilities").status == 200
 
 
-def test_one_call_of_a_capability_too_many_is_refused(start: Start) -> None:
-    api = start()
+def test_one_call_of_a_capability_too_many_is_refused(api: Api) -> None:
     request = {"params": {"corpus": "docs"}, "input": {"query": "refunds"}}
     with psycopg.connect(api.dsn) as db:
         db.execute("lock table ragdb.retrieval_hits in access exclusive mode")
