@@ -170,7 +170,13 @@ def test_a_write_on_a_standby_says_what_writes_and_where(pair: tuple[str, str]) 
 
 @pytest.mark.parametrize(
     "verb",
-    [("ingest", "README.md", "-c", "docs"), ("corpus", "create", "new"), ("worker",), ("embed",)],
+    [
+        ("ingest", "README.md", "-c", "docs"),
+        ("corpus", "create", "new"),
+        ("worker",),
+        ("embed",),
+        ("init", "--force"),
+    ],
     ids=" ".join,
 )
 def test_a_verb_that_writes_refuses_a_standby_in_a_line(
@@ -182,6 +188,15 @@ def test_a_verb_that_writes_refuses_a_standby_in_a_line(
     assert said.startswith("ragdb: ")
     assert said.endswith(", and this server is a standby (25006)")
     assert "on the primary" in hint
+
+
+def test_init_of_a_standby_leaves_the_manual_to_the_primary(pair: tuple[str, str]) -> None:
+    ended = on(pair, "init")
+    assert ended.returncode == 0, ended
+    assert ended.stderr.splitlines() == [
+        "the schema is current",
+        "this server is a standby: what its primary loads comes here too",
+    ]
 
 
 def test_a_standby_follows_what_is_ingested(pair: tuple[str, str]) -> None:
