@@ -341,6 +341,22 @@ def import_by_hand(db: ragdb.Database, corpus: str, synonyms: Any) -> None:
         db.finish_import("changed", header)
 
 
+def test_a_kept_export_is_taken_so_the_number_of_the_format_goes_up_with_its_digest(
+    original18: Original, empty: ragdb.Database, write_snapshots: bool
+) -> None:
+    """Where it is refused, the format has another number from now on, and another file is kept."""
+    kept = Path(__file__).with_name(f"export-{format.VERSION}.gz")
+    if write_snapshots and not kept.exists():
+        with ragdb.connect(original18.dsn) as db, db.connection.transaction(force_rollback=True):
+            db.connection.execute("set transaction isolation level repeatable read")
+            db.add_synonyms("house", ["grinder", "sander"])
+            db.export_file("house", kept)
+    found = empty.import_file(kept)
+    assert found.turns > 0 < found.embeddings
+    assert len(empty.list_synonyms("house")) > 0
+    assert empty.export_corpus("house")["digest"] == found.digest
+
+
 def test_the_digest_is_what_the_lines_of_the_file_hash_to(original18: Original) -> None:
     """A twin: texts of documents in order of their sources, each with the hashes of its vectors."""
 
@@ -381,7 +397,7 @@ def test_the_digest_is_what_the_lines_of_the_file_hash_to(original18: Original) 
 
     settings = canonical(header["corpus"], "name", "is_restricted")
     embedder = canonical(header["embedder"], "provider", "provider_model")
-    whole = packed(b"ragdb-corpus-1") + packed(settings) + packed(embedder) + parts
+    whole = packed(b"ragdb-corpus/2") + packed(settings) + packed(embedder) + parts
     assert header["digest"] == hashlib.sha256(whole).hexdigest()
 
 
@@ -614,8 +630,12 @@ def test_the_forger_can_make_a_file_that_is_taken(
         (gzip.compress(b"hello\n", mtime=0), "not JSON"),
         (gzip.compress(b"[1]\n", mtime=0), "not a JSON object"),
         (gzip.compress(b'{"format": "tar"}\n', mtime=0), "does not begin like one"),
-        (gzip.compress(b'{"format": "ragdb-corpus/2"}\n', mtime=0), "reads ragdb-corpus/1"),
-        (gzip.compress(b'{"format": "ragdb-corpus/1"}\n', mtime=0), "is incomplete"),
+        (gzip.compress(b'{"format": "ragdb-corpus/3"}\n', mtime=0), "reads ragdb-corpus/2"),
+        (
+            gzip.compress(b'{"format": "ragdb-corpus/1", "made_by": "ragdb 0.1.0"}\n', mtime=0),
+            "format ragdb-corpus/1, made by ragdb 0.1.0, and this ragdb reads ragdb-corpus/2",
+        ),
+        (gzip.compress(b'{"format": "ragdb-corpus/2"}\n', mtime=0), "is incomplete"),
         (gzip.compress(b"[" * 100_000, mtime=0), "not JSON"),
         (gzip.compress(b"0" * (1 << 20), mtime=0) * 100, "unpacks to"),
     ],
