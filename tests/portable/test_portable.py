@@ -8,6 +8,8 @@ import hashlib
 import json
 import os
 import struct
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -339,6 +341,48 @@ def import_by_hand(db: ragdb.Database, corpus: str, synonyms: Any) -> None:
         rows = db.export_documents(corpus)
         db.import_documents("changed", [json.loads(row.document) for row in rows])
         db.finish_import("changed", header)
+
+
+def test_a_dash_is_stdout_of_an_export_and_stdin_of_an_import(
+    original18: Original, clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = CliRunner().invoke(app, ["export", "house", "-", "--dsn", original18.dsn])
+    assert out.exit_code == 0, out.output
+    documents = original18.exported.documents
+    assert f"wrote {documents} documents of house to stdout" in out.stderr
+    (tmp_path / "out.gz").write_bytes(out.stdout_bytes)
+    assert format.check("out.gz").digest == original18.exported.digest
+    back = CliRunner().invoke(
+        app, ["import", "-", "-c", "back", "--dsn", clone, "--json"], input=out.stdout_bytes
+    )
+    assert back.exit_code == 0, back.output
+    assert json.loads(back.stdout)["digest"] == original18.exported.digest
+    cut = CliRunner().invoke(app, ["import", "-", "--dsn", clone], input=out.stdout_bytes[:-9])
+    assert cut.exit_code == 2
+    assert "stdin was cut off or altered" in cut.stderr
+    assert os.listdir(tmp_path) == ["out.gz"]
+
+
+@pytest.mark.parametrize("arguments", [("export", "house", "-"), ("import", "-")], ids=" ".join)
+def test_an_export_does_not_go_to_a_terminal_or_come_from_one(
+    original18: Original, arguments: tuple[str, ...]
+) -> None:
+    begin = [sys.executable, "-c", "from ragdb.cli.main import main; main()", *arguments]
+    ours, theirs = os.openpty()
+    try:
+        refused = subprocess.run(
+            [*begin, "--dsn", original18.dsn],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert refused.returncode == 2
+    assert "is a terminal, and an export is not a text" in refused.stderr
 
 
 def test_a_kept_export_is_taken_so_the_number_of_the_format_goes_up_with_its_digest(
