@@ -176,6 +176,7 @@ def test_a_write_on_a_standby_says_what_writes_and_where(pair: tuple[str, str]) 
         ("worker",),
         ("embed",),
         ("init", "--force"),
+        ("studio",),
     ],
     ids=" ".join,
 )
