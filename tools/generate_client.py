@@ -54,9 +54,10 @@ from typing import Any, overload
 from uuid import UUID
 
 from ragdb.client.calling import (
-    AsyncCaller, Call, Caller, Reals, choose, documented_by,
+    AsyncCaller, Call, Caller, Reals, choose,
 )
 from ragdb.client.results import Recorded, Row, Rows
+from ragdb.client.shown import documented_by
 """
 FOLDER = "ragdb/client/_generated"
 

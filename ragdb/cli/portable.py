@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.session import Corpus, Session
+from ragdb.cli.session import Corpus, Failure, Session
+from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
     from ragdb.portable.format import Progress
@@ -24,7 +28,7 @@ def register(app: typer.Typer) -> None:
 def export(
     session: Session,
     corpus: Corpus,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; - is stdout.")],
     blobs: Annotated[
         bool, typer.Option("--blobs/--no-blobs", help="Include the original bytes of documents.")
     ] = True,
@@ -37,14 +41,26 @@ def export(
     """
     from ragdb.portable import exporter
 
-    with session.connect() as db, _bar(session, "exporting") as progress:
-        done = exporter.write(db, corpus, file, blobs=blobs, force=force, progress=progress)
-    session.one(done)
+    is_stdout = str(file) == "-"
+    with (
+        session.connect() as db,
+        _aside("stdout", sys.stdout) if is_stdout else nullcontext(file) as place,
+    ):
+        with _bar(session, "exporting") as progress:
+            done = exporter.write(db, corpus, place, blobs=blobs, force=force, progress=progress)
+        if is_stdout:
+            with place.open("rb") as written:
+                shutil.copyfileobj(written, sys.stdout.buffer)
+            session.note(f"wrote {counted(done.documents, 'document')} of {corpus} to stdout")
+        else:
+            session.one(done)
 
 
 def import_(
     session: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that `ragdb export` wrote.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File that `ragdb export` wrote; - is stdin.")
+    ],
     corpus: Annotated[
         str | None, typer.Option("--corpus", "-c", help="Another name for the corpus.")
     ] = None,
@@ -57,9 +73,16 @@ def import_(
     from ragdb.models import embedders
     from ragdb.portable import importer
 
-    with session.connect() as db:
+    is_stdin = str(file) == "-"
+    with (
+        session.connect() as db,
+        _aside("stdin", sys.stdin) if is_stdin else nullcontext(file) as place,
+    ):
+        if is_stdin:
+            with place.open("wb") as taken:
+                shutil.copyfileobj(sys.stdin.buffer, taken)
         with _bar(session, "importing") as progress:
-            done = importer.read(db, file, corpus=corpus, progress=progress)
+            done = importer.read(db, place, corpus=corpus, progress=progress)
         session.one(done)
         embedder = done.embedder and embedders.embedders(db.connection)[done.embedder]
         if embedder and embedder.provider is None:
@@ -107,6 +130,15 @@ def move(
                 progress=progress,
             )
     session.one(done)
+
+
+@contextmanager
+def _aside(name: str, stream: TextIO) -> Iterator[Path]:
+    """A place for what a stream gives or gets: a file is read twice, and is written whole."""
+    if stream.isatty():
+        raise Failure(f"{name} is a terminal, and an export is not a text", hint="name a file")
+    with TemporaryDirectory() as folder:
+        yield Path(folder) / name
 
 
 @contextmanager

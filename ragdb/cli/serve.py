@@ -160,9 +160,12 @@ def studio(
     log in with a token.
     """
     need_server()
+    from ragdb.client import readonly
     from ragdb.http.config import Config
     from ragdb.studio.sessions import Link
 
+    with session.connect() as db:
+        readonly.check("Studio writes who has logged in", db.connection)
     link = Link()
     application = with_pages(Config(session.target.conninfo, timeout=timeout), link)
     listener, url = listen("127.0.0.1", port)

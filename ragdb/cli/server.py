@@ -40,6 +40,7 @@ def init(
 
     What a DBA has to run before goes to stdout, so that it can be sent to psql.
     """
+    from ragdb.client import readonly
     from ragdb.server import manual as book
     from ragdb.server import migrate, static
     from ragdb.server.prepare import NotReady
@@ -53,6 +54,10 @@ def init(
         raise Failure(refused.reason, code=refused.exit_code) from None
     state = "the schema was installed" if done else "the schema is current"
     session.done(state, is_installed=done)
+    with session.connect() as db:
+        if readonly.is_standby(db.connection):
+            session.note("this server is a standby: what its primary loads comes here too")
+            return
     is_meant = static.load_default(conninfo)
     for advice in (*migrate.advice(conninfo), *([] if is_meant else [static.HINT])):
         session.note(advice)

@@ -40,7 +40,7 @@ def worker(
     batch: Batch = 512,
 ) -> None:
     """Embed chunks and queries and read blobs as they arrive, until interrupted."""
-    with session.connect(), _stoppable(session, corpus, None, lease, batch) as at_work:
+    with session.connect() as db, _stoppable(session, db, corpus, None, lease, batch) as at_work:
         session.note(f"worker {at_work.name} waits for work; interrupt to stop")
         _report(session, at_work.run())
 
@@ -48,6 +48,7 @@ def worker(
 @contextmanager
 def _stoppable(
     session: Session,
+    db: Database,
     corpus: str | None,
     model: str | None,
     lease: float,
@@ -55,9 +56,11 @@ def _stoppable(
     progress: Any = None,
 ) -> Iterator[Worker]:
     """A worker that SIGTERM and SIGINT stop after its current batch."""
+    from ragdb.client import readonly
     from ragdb.ingest.stopping import heard_by
     from ragdb.models.worker import Worker
 
+    readonly.check("a worker writes", db.connection)
     at_work = Worker(
         session.target.conninfo,
         corpus=corpus,
@@ -111,7 +114,7 @@ def drain(
             bar.update(task, completed=done.embedded)
 
         started = time.monotonic()
-        with _stoppable(session, corpus, model, lease, batch, progress) as at_work:
+        with _stoppable(session, db, corpus, model, lease, batch, progress) as at_work:
             _report(session, at_work.run(until=until))
     for space in spaces():
         chunks = counted(space.chunks, "chunk")

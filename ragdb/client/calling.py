@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +16,7 @@ from psycopg.pq import Format
 from psycopg.rows import class_row, tuple_row
 from psycopg.types.json import Jsonb
 
+from ragdb.client import readonly
 from ragdb.client.results import Recorded, Rows
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 Connection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 Given = Mapping[str, Any]  # each argument by its name, and maybe more
 Row = TypeVar("Row")
-Client = TypeVar("Client")
 
 
 def is_routed(connection: Connection) -> bool:
@@ -211,18 +211,6 @@ def _problem(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, An
     return f"the arguments match none of {forms}"
 
 
-def documented_by(other: type) -> Callable[[type[Client]], type[Client]]:
-    """Give the methods of a class the docstrings that those of another have under their names."""
-
-    def document(made: type[Client]) -> type[Client]:
-        for name, method in vars(made).items():
-            if callable(method) and not name.startswith("_"):
-                method.__doc__ = getattr(other, name).__doc__
-        return made
-
-    return document
-
-
 class Caller:
     """Calls SQL functions on a connection that it borrows: it never commits or rolls back.
 
@@ -232,14 +220,17 @@ class Caller:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
 
+    def _asked(self, cursor: Any, call: Call, given: Given, *row: type, **how: Any) -> Any:
+        with readonly.told(call.name, self.connection):
+            return cursor.execute(*call.sent(self.connection, given, *row, **how))
+
     def _rows(self, call: Call, row: type[Row], given: Given) -> Rows[Row]:
         with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            found = cursor.execute(*call.sent(self.connection, given, row))
-            return Rows(found.fetchall(), row)
+            return Rows(self._asked(cursor, call, given, row).fetchall(), row)
 
     def _recorded(self, call: Call, row: type[Row], given: Given) -> Recorded[Row]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(*call.sent(self.connection, given, row, recorded=True))
+            self._asked(cursor, call, given, row, recorded=True)
             return Recorded.of(row, cursor.fetchall())
 
     def _row(self, call: Call, row: type[Row], given: Given) -> Row:
@@ -251,15 +242,16 @@ class Caller:
 
     def _values(self, call: Call, given: Given) -> list[Any]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            return [row[0] for row in cursor.execute(*call.sent(self.connection, given))]
+            return [row[0] for row in self._asked(cursor, call, given)]
 
     def _value(self, call: Call, given: Given) -> Any:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            row = cursor.execute(*call.sent(self.connection, given)).fetchone()
+            row = self._asked(cursor, call, given).fetchone()
             return row[0] if row else None
 
     def _run(self, call: Call, given: Given) -> None:
-        self.connection.execute(*call.sent(self.connection, given))
+        with self.connection.cursor() as cursor:
+            self._asked(cursor, call, given)
 
 
 class AsyncCaller:
@@ -268,14 +260,18 @@ class AsyncCaller:
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self.connection = connection
 
+    async def _asked(self, cursor: Any, call: Call, given: Given, *row: type, **how: Any) -> Any:
+        with readonly.told(call.name, self.connection):
+            return await cursor.execute(*call.sent(self.connection, given, *row, **how))
+
     async def _rows(self, call: Call, row: type[Row], given: Given) -> Rows[Row]:
         async with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            found = await cursor.execute(*call.sent(self.connection, given, row))
-            return Rows(await found.fetchall(), row)
+            await self._asked(cursor, call, given, row)
+            return Rows(await cursor.fetchall(), row)
 
     async def _recorded(self, call: Call, row: type[Row], given: Given) -> Recorded[Row]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(*call.sent(self.connection, given, row, recorded=True))
+            await self._asked(cursor, call, given, row, recorded=True)
             return Recorded.of(row, await cursor.fetchall())
 
     async def _row(self, call: Call, row: type[Row], given: Given) -> Row:
@@ -287,14 +283,13 @@ class AsyncCaller:
 
     async def _values(self, call: Call, given: Given) -> list[Any]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            return [
-                row[0] async for row in await cursor.execute(*call.sent(self.connection, given))
-            ]
+            return [row[0] async for row in await self._asked(cursor, call, given)]
 
     async def _value(self, call: Call, given: Given) -> Any:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            row = await (await cursor.execute(*call.sent(self.connection, given))).fetchone()
+            row = await (await self._asked(cursor, call, given)).fetchone()
             return row[0] if row else None
 
     async def _run(self, call: Call, given: Given) -> None:
-        await self.connection.execute(*call.sent(self.connection, given))
+        async with self.connection.cursor() as cursor:
+            await self._asked(cursor, call, given)

@@ -1,11 +1,13 @@
-"""What a database shows of itself."""
+"""What a database and its methods show of themselves."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import psycopg
 
+Made = TypeVar("Made")
 VERBS = (
     "add", "ask", "build_evidence_pack", "check_citations", "close", "connection", "corpus_info",
     "count_matches", "create_corpus", "delete_document", "delete_source", "delete_sources",
@@ -24,3 +26,15 @@ def described(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
         return "closed"
     info = connection.info
     return f"{info.dbname!r} at {info.host}:{info.port} as {info.user!r}"
+
+
+def documented_by(other: type) -> Callable[[type[Made]], type[Made]]:
+    """Give the methods of a class the docstrings that those of another have under their names."""
+
+    def document(made: type[Made]) -> type[Made]:
+        for name, method in vars(made).items():
+            if callable(method) and not name.startswith("_"):
+                method.__doc__ = getattr(other, name).__doc__
+        return made
+
+    return document

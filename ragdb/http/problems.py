@@ -161,9 +161,9 @@ def register(app: FastAPI, server: Server) -> None:
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.ReadOnlySqlTransaction)
-    async def read_only(request: Request, _: Exception) -> Response:
+    async def read_only(request: Request, problem: psycopg.Error) -> Response:
         hint = {"hint": "connect ragdb serve to the primary; a search writes too, its trace"}
-        message = "the database takes no writes"
+        message = f"the database takes no writes: {problem.diag.message_primary}"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
 
 

@@ -55,8 +55,8 @@ def _shown(error: Exception) -> str:
         return "the disk of the database is full: searches that record nothing go on"
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
         return (
-            "the database takes no writes, as a standby does: have `ragdb mcp` ask the primary, or"
-            " start it without --record and --write"
+            f"the database takes no writes: {error.diag.message_primary}; have `ragdb mcp` ask the"
+            " primary, or start it without --record and --write"
         )
     if isinstance(error, psycopg.DataError):
         return error.diag.message_primary or str(error)

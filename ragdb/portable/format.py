@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FAMILY, VERSION = "ragdb-corpus/", 1
+FAMILY, VERSION = "ragdb-corpus/", 2
 EMBEDDER = ("name", "m", "ef_construction")
 DOCUMENTS = b'{"documents": ['
 ORIGINAL = 256 << 20  # bytes that an original may have
@@ -121,9 +121,12 @@ def header_of(source: Path, line: bytes) -> Json:
     if not isinstance(form, str) or not form.startswith(FAMILY):
         raise strange(source, "it does not begin like one")
     if form != f"{FAMILY}{VERSION}":
+        maker = f", made by {header['made_by']!s:.40}," if "made_by" in header else ""
         raise ExportError(
-            f"{source} has the format {form:.40}, and this ragdb reads {FAMILY}{VERSION}",
-            "upgrade ragdb",
+            f"{source} has the format {form:.40}{maker or ','} and this ragdb reads"
+            f" {FAMILY}{VERSION}",
+            "export the corpus again with this version of ragdb, or import the file with the one"
+            " that made it",
         )
     corpus, counts, embedder = (header.get(name) for name in ("corpus", "counts", "embedder"))
     if (

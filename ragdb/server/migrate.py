@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from ragdb.client import readonly
 from ragdb.client.connecting import connect
 from ragdb.server.code import drop_code, load_code
 from ragdb.server.prepare import NotReady, admit, owned_otherwise, prepare
@@ -46,7 +47,7 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
     """Bring the schema of a database to that of this package; return whether anything was done.
 
     `force` reloads functions and views even where the schema is current.
-    Raises NotReady, OtherBuild and InUse, having changed nothing.
+    Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
     """
     with connect(dsn) as connection:
         if _is_extension(connection):
@@ -55,6 +56,7 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
             raise otherwise
         if not force and is_current(connection):
             return False
+        readonly.check("init writes", connection)
     from alembic import command
     from alembic.config import Config
     from sqlalchemy.exc import DBAPIError

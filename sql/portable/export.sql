@@ -141,7 +141,7 @@ declare
   v_embedder constant jsonb := ragdb_internal.exported_embedder(v_space);
 begin
   return jsonb_build_object(
-    'format', 'ragdb-corpus/1',
+    'format', ragdb_internal.export_format(),
     'corpus', v_settings || jsonb_build_object(
       'name', corpus.name,
       'is_restricted', corpus.personal_of is not null or corpus.is_restricted),
@@ -153,7 +153,7 @@ begin
       'embeddings', (
         select count(*) from ragdb.chunk_embeddings e where e.space_id = v_space.space_id)),
     'digest', encode(sha256(
-      ragdb_internal.packed('ragdb-corpus-1')
+      ragdb_internal.packed(ragdb_internal.export_format())
       || ragdb_internal.packed(v_settings::text)
       || ragdb_internal.packed(coalesce(v_embedder::text, ''))
       || coalesce(ragdb_internal.exported_hashes(v_id, v_space), '')

@@ -37,6 +37,28 @@ return case when is_of_type.type not in ('number', 'whole')
         or is_of_type.value::numeric = pg_catalog.trunc(is_of_type.value::numeric))
   else false end;
 
+-- Refuses what is not an export, and one of another format, which may be whole. Raises RG455.
+create or replace function ragdb_internal.check_format(header jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_mine constant text := ragdb_internal.export_format();
+  v_its constant text := coalesce(header ->> 'format', '');
+begin
+  if v_its ~ '^ragdb-corpus/[0-9]{1,9}$' and v_its <> v_mine then
+    raise exception 'this export has the format "%", and this database takes "%"', v_its, v_mine
+      using errcode = 'RG455',
+        detail = format('it was made by %s; what its digest covers is other',
+          coalesce(ragdb_internal.quote(header ->> 'made_by'), 'another version of ragdb')),
+        hint = 'export the corpus again with this version of ragdb, or import the file with the '
+          'one that made it';
+  elsif v_its <> v_mine then
+    perform ragdb_internal.refuse_import('its format is '
+      || ragdb_internal.quote(header ->> 'format') || format(', not "%s"', v_mine));
+  end if;
+end $$;
+
 -- Refuses a header of an export that is not one, or not whole. Raises RG455.
 create or replace function ragdb_internal.check_header(header jsonb) returns void
 language plpgsql immutable parallel safe
@@ -45,10 +67,7 @@ as $$
 declare
   v_wrong text;
 begin
-  if coalesce(header ->> 'format', '') <> 'ragdb-corpus/1' then
-    perform ragdb_internal.refuse_import('its format is '
-      || ragdb_internal.quote(header ->> 'format') || ', not "ragdb-corpus/1"');
-  end if;
+  perform ragdb_internal.check_format(header);
   select f.name into v_wrong
   from ragdb_internal.header_fields() f
     cross join lateral (

@@ -47,7 +47,8 @@ begin
         hint = 'pass the address of the other database, without a password';
   end if;
   v_header := jsonb_build_object(
-    'format', 'ragdb-corpus/1', 'move', v_id, 'version', ragdb_internal.schema_stamp(),
+    'format', ragdb_internal.export_format(), 'move', v_id,
+    'version', ragdb_internal.schema_stamp(),
     'corpus', ragdb_internal.exported_settings(v_corpus) || jsonb_build_object(
       'name', v_corpus.name, 'is_restricted', v_corpus.is_restricted),
     'embedder', ragdb_internal.exported_embedder(v_space)

@@ -49,6 +49,12 @@ return array(
       order by o.doc_no limit next_documents.count) p) d
   where d.before < next_documents.count order by d.doc_no);
 
+-- Returns the name of the format of exports. Its number goes up with whatever their lines say or
+-- their digest covers; tests/portable keeps an export of each number.
+create or replace function ragdb_internal.export_format() returns text
+language sql immutable parallel safe
+return 'ragdb-corpus/2';
+
 -- Raises RG455, saying what is wrong with what is imported.
 create or replace function ragdb_internal.refuse_import(problem text) returns void
 language plpgsql immutable parallel safe

@@ -9,9 +9,11 @@ as $$
 begin
   if current_setting('transaction_read_only')::boolean then
     -- the standard code: clients that know it go to the primary
-    raise exception '%, and this transaction is read-only', what
+    raise exception '%, and this %', what,
+        case when pg_is_in_recovery() then 'server is a standby' else 'transaction is read-only' end
       using errcode = 'read_only_sql_transaction',
-        detail = 'the server is a standby, or the transaction or role is set to read-only',
+        detail = case when pg_is_in_recovery() then 'a standby takes no writes of its own'
+          else 'the transaction or role is set to read-only' end,
         hint = check_recordable.hint;
   end if;
 end $$;

@@ -8,6 +8,8 @@ import hashlib
 import json
 import os
 import struct
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -341,6 +343,64 @@ def import_by_hand(db: ragdb.Database, corpus: str, synonyms: Any) -> None:
         db.finish_import("changed", header)
 
 
+def test_a_dash_is_stdout_of_an_export_and_stdin_of_an_import(
+    original18: Original, clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = CliRunner().invoke(app, ["export", "house", "-", "--dsn", original18.dsn])
+    assert out.exit_code == 0, out.output
+    documents = original18.exported.documents
+    assert f"wrote {documents} documents of house to stdout" in out.stderr
+    (tmp_path / "out.gz").write_bytes(out.stdout_bytes)
+    assert format.check("out.gz").digest == original18.exported.digest
+    back = CliRunner().invoke(
+        app, ["import", "-", "-c", "back", "--dsn", clone, "--json"], input=out.stdout_bytes
+    )
+    assert back.exit_code == 0, back.output
+    assert json.loads(back.stdout)["digest"] == original18.exported.digest
+    cut = CliRunner().invoke(app, ["import", "-", "--dsn", clone], input=out.stdout_bytes[:-9])
+    assert cut.exit_code == 2
+    assert "stdin was cut off or altered" in cut.stderr
+    assert os.listdir(tmp_path) == ["out.gz"]
+
+
+@pytest.mark.parametrize("arguments", [("export", "house", "-"), ("import", "-")], ids=" ".join)
+def test_an_export_does_not_go_to_a_terminal_or_come_from_one(
+    original18: Original, arguments: tuple[str, ...]
+) -> None:
+    begin = [sys.executable, "-c", "from ragdb.cli.main import main; main()", *arguments]
+    ours, theirs = os.openpty()
+    try:
+        refused = subprocess.run(
+            [*begin, "--dsn", original18.dsn],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert refused.returncode == 2
+    assert "is a terminal, and an export is not a text" in refused.stderr
+
+
+def test_a_kept_export_is_taken_so_the_number_of_the_format_goes_up_with_its_digest(
+    original18: Original, empty: ragdb.Database, write_snapshots: bool
+) -> None:
+    """Where it is refused, the format has another number from now on, and another file is kept."""
+    kept = Path(__file__).with_name(f"export-{format.VERSION}.gz")
+    if write_snapshots and not kept.exists():
+        with ragdb.connect(original18.dsn) as db, db.connection.transaction(force_rollback=True):
+            db.connection.execute("set transaction isolation level repeatable read")
+            db.add_synonyms("house", ["grinder", "sander"])
+            db.export_file("house", kept)
+    found = empty.import_file(kept)
+    assert found.turns > 0 < found.embeddings
+    assert len(empty.list_synonyms("house")) > 0
+    assert empty.export_corpus("house")["digest"] == found.digest
+
+
 def test_the_digest_is_what_the_lines_of_the_file_hash_to(original18: Original) -> None:
     """A twin: texts of documents in order of their sources, each with the hashes of its vectors."""
 
@@ -381,7 +441,7 @@ def test_the_digest_is_what_the_lines_of_the_file_hash_to(original18: Original) 
 
     settings = canonical(header["corpus"], "name", "is_restricted")
     embedder = canonical(header["embedder"], "provider", "provider_model")
-    whole = packed(b"ragdb-corpus-1") + packed(settings) + packed(embedder) + parts
+    whole = packed(b"ragdb-corpus/2") + packed(settings) + packed(embedder) + parts
     assert header["digest"] == hashlib.sha256(whole).hexdigest()
 
 
@@ -614,8 +674,12 @@ def test_the_forger_can_make_a_file_that_is_taken(
         (gzip.compress(b"hello\n", mtime=0), "not JSON"),
         (gzip.compress(b"[1]\n", mtime=0), "not a JSON object"),
         (gzip.compress(b'{"format": "tar"}\n', mtime=0), "does not begin like one"),
-        (gzip.compress(b'{"format": "ragdb-corpus/2"}\n', mtime=0), "reads ragdb-corpus/1"),
-        (gzip.compress(b'{"format": "ragdb-corpus/1"}\n', mtime=0), "is incomplete"),
+        (gzip.compress(b'{"format": "ragdb-corpus/3"}\n', mtime=0), "reads ragdb-corpus/2"),
+        (
+            gzip.compress(b'{"format": "ragdb-corpus/1", "made_by": "ragdb 0.1.0"}\n', mtime=0),
+            "format ragdb-corpus/1, made by ragdb 0.1.0, and this ragdb reads ragdb-corpus/2",
+        ),
+        (gzip.compress(b'{"format": "ragdb-corpus/2"}\n', mtime=0), "is incomplete"),
         (gzip.compress(b"[" * 100_000, mtime=0), "not JSON"),
         (gzip.compress(b"0" * (1 << 20), mtime=0) * 100, "unpacks to"),
     ],

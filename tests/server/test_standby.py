@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from ragdb.ledger import LedgerError, online
 from ragdb.ledger.notes import Checkpoint
 from ragdb.server import embedded, postgres
 from tests.documents import document
+from tests.forked import run_forked
 from tests.mcp.test_mcp_server import call
 from tests.waiting import until
 
@@ -78,6 +80,12 @@ def catch_up(primary: str, standby: str) -> None:
         until(lambda: db.execute(reached, (position,)).fetchall())
 
 
+def on(pair: tuple[str, str], *verb: str) -> subprocess.CompletedProcess[str]:
+    """How a verb ended on a standby that has caught up."""
+    catch_up(*pair)
+    return run_forked(*verb, env={**os.environ, "RAGDB_DATABASE_URL": pair[1]}, timeout=60)
+
+
 def answers(dsn: str, statement: str, role: str = "reader") -> list[list[bytes | None]]:
     """What a role is answered, in the bytes of the binary protocol."""
     with psycopg.connect(dsn, user=role) as db:
@@ -129,6 +137,67 @@ def test_mcp_of_a_standby_reads_and_says_that_it_takes_no_writes(
         assert found == call(primary, "search", {"query": "refund"}, **flags)
     if "write" in flags:
         assert "takes no writes" in call(standby, "create_corpus", {"corpus": "new"}, **flags)
+
+
+def test_a_write_on_a_standby_says_what_writes_and_where(pair: tuple[str, str]) -> None:
+    primary, standby = pair
+    catch_up(primary, standby)
+
+    async def asked() -> None:
+        async with await ragdb.aconnect(standby) as db:
+            await db.put_text("docs", "new.md", "New.")
+
+    def write() -> None:
+        with ragdb.connect(standby) as db:
+            db.create_corpus("new")
+
+    for name, action in (("create_corpus", write), ("put_text", lambda: asyncio.run(asked()))):
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction) as caught:
+            action()
+        said = caught.value
+        assert str(said).splitlines()[0] == f"{name} writes, and this server is a standby"
+        assert said.diag.message_primary == f"{name} writes, and this server is a standby"
+        assert "primary" in str(said.diag.message_hint)
+        assert said.sqlstate == said.diag.sqlstate == "25006"
+    with ragdb.connect(primary, options="-c default_transaction_read_only=on") as db:
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction) as caught:
+            db.create_corpus("new")
+        assert str(caught.value).startswith("create_corpus writes, and this transaction is read-")
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction) as caught:
+            db.retrieve("docs", "refund")
+        assert "ragdb.search()" in str(caught.value.diag.message_hint)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("ingest", "README.md", "-c", "docs"),
+        ("corpus", "create", "new"),
+        ("worker",),
+        ("embed",),
+        ("init", "--force"),
+        ("studio",),
+    ],
+    ids=" ".join,
+)
+def test_a_verb_that_writes_refuses_a_standby_in_a_line(
+    pair: tuple[str, str], verb: tuple[str, ...]
+) -> None:
+    ended = on(pair, *verb)
+    assert ended.returncode == 3, ended
+    said, _, hint = ended.stderr.splitlines()
+    assert said.startswith("ragdb: ")
+    assert said.endswith(", and this server is a standby (25006)")
+    assert "on the primary" in hint
+
+
+def test_init_of_a_standby_leaves_the_manual_to_the_primary(pair: tuple[str, str]) -> None:
+    ended = on(pair, "init")
+    assert ended.returncode == 0, ended
+    assert ended.stderr.splitlines() == [
+        "the schema is current",
+        "this server is a standby: what its primary loads comes here too",
+    ]
 
 
 def test_a_standby_follows_what_is_ingested(pair: tuple[str, str]) -> None:

@@ -13,9 +13,9 @@ from ragdb.client.calling import (
     AsyncCaller,
     Reals,
     choose,
-    documented_by,
 )
 from ragdb.client.results import Recorded, Rows
+from ragdb.client.shown import documented_by
 
 
 @documented_by(Functions)

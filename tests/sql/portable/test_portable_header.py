@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import Connection
 
 HEADER: dict[str, Any] = {
-    "format": "ragdb-corpus/1",
+    "format": "ragdb-corpus/2",
     "corpus": {
         "name": "copy",
         "title": None,
@@ -96,11 +96,24 @@ def test_a_number_smaller_than_a_double_can_be_is_refused(db: Connection, field:
     assert raised.value.sqlstate == "RG455"
 
 
-@pytest.mark.parametrize("header", [None, {}, [], {**HEADER, "format": "ragdb-corpus/2"}])
-def test_another_format_is_refused(db: Connection, header: Any) -> None:
+@pytest.mark.parametrize("header", [None, {}, [], {**HEADER, "format": "tar"}])
+def test_what_is_not_an_export_is_refused(db: Connection, header: Any) -> None:
     with pytest.raises(psycopg.Error, match="its format is") as raised:
         db.execute("select ragdb.import_corpus(%s)", (json.dumps(header),))
     assert raised.value.sqlstate == "RG455"
+
+
+def test_an_export_of_another_format_is_not_said_to_be_damaged(db: Connection) -> None:
+    header = HEADER | {"format": "ragdb-corpus/1", "made_by": "ragdb 0.1.0"}
+    with pytest.raises(psycopg.Error) as raised:
+        db.execute("select ragdb.import_corpus(%s)", (json.dumps(header),))
+    assert raised.value.sqlstate == "RG455"
+    said = raised.value.diag
+    assert said.message_primary == (
+        'this export has the format "ragdb-corpus/1", and this database takes "ragdb-corpus/2"'
+    )
+    assert said.message_detail == 'it was made by "ragdb 0.1.0"; what its digest covers is other'
+    assert "export the corpus again" in str(said.message_hint)
 
 
 def test_a_header_of_a_million_bytes_is_refused(db: Connection) -> None:
