@@ -186,6 +186,41 @@ def test_the_tree_of_the_package_is_the_twin_s(hashes: list[bytes], data: st.Dat
         assert not tree.is_included(hashes[number], number, len(hashes), [*path, top], top)
 
 
+def test_a_proof_of_anything_else_does_not_hold() -> None:
+    hashes = [twin.leaf(str(n).encode()) for n in range(300)]
+    top, before = twin.root(hashes), twin.root(hashes[:99])
+    path, proof = twin.path(77, hashes), twin.proof(99, hashes)
+    assert tree.is_included(hashes[77], 77, 300, path, top)
+    assert tree.is_consistent(99, before, 300, top, proof)
+    for leaf, number, size, by, root in (
+        (hashes[78], 77, 300, path, top),
+        (hashes[77], 76, 300, path, top),
+        (hashes[77], 77, 77, path, top),
+        (hashes[77], -1, 300, path, top),
+        (hashes[77], 77, -(2**63), path, top),
+        (hashes[77], 77, 300, path[:-1], top),
+        (hashes[77], 77, 300, [*path[:-1], b"short"], top),
+        (hashes[77], 77, 300, path[::-1], top),
+        (hashes[77], 77, 300, path, before),
+    ):
+        assert not tree.is_included(leaf, number, size, by, root), (number, size)
+    for old, was, size, root, by in (
+        (98, before, 300, top, proof),
+        (99, top, 300, top, proof),
+        (99, before, 301, top, proof[:-1]),
+        (99, before, 300, before, proof),
+        (99, before, 300, top, proof[:-1]),
+        (99, before, 300, top, []),
+        (99, before, 300, top, [*proof[:-1], b"short"]),
+        (300, top, 300, top, proof),
+        (300, before, 300, top, []),
+        (0, before, 300, top, []),
+        (-1, before, 300, top, proof),
+        (300, top, 99, before, []),
+    ):
+        assert not tree.is_consistent(old, was, size, root, by), (old, size)
+
+
 def test_paths_of_tiles_are_those_of_the_specification() -> None:
     assert tiles.tile_path(0, 1234067) == "tile/0/x001/x234/067"
     assert tiles.tile_path("entries", 0, 5) == "tile/entries/000.p/5"
