@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,22 @@ if TYPE_CHECKING:
 
 
 PACKAGED = "packaged"
+
+
+class Failed(Exception):
+    """The name of what a model raised."""
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Raise Failed for whatever a model raises."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        # a panic of a tokenizer in Rust is not an Exception
+        raise Failed(type(error).__name__) from error
 
 
 class LocalEncoder:
@@ -49,26 +66,24 @@ class LocalEncoder:
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         try:
+            return self._embedded(texts)
+        except Failed as failed:
+            if self._fails_on("text"):
+                raise ProviderDown(f"the model fails on every text ({failed})") from failed
+            raise InputRefused(f"the model fails on the input ({failed})") from failed
+
+    def _embedded(self, texts: Sequence[str]) -> Matrix:
+        with failures():
             # sorts by length, so that a batch is padded little
             found: Matrix = self.model.encode(
                 list(texts), batch_size=32, show_progress_bar=False, convert_to_numpy=True
             )
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            # a panic of a tokenizer in Rust is not an Exception
-            if self._fails_on("text"):
-                problem = f"the model fails on every text ({type(error).__name__})"
-                raise ProviderDown(problem) from error
-            raise InputRefused(f"the model fails on the input ({type(error).__name__})") from error
         return found
 
     def _fails_on(self, text: str) -> bool:
         try:
-            self.model.encode([text], show_progress_bar=False)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:
+            self._embedded([text])
+        except Failed:
             return True
         return False
 
@@ -78,10 +93,9 @@ class LocalEncoder:
         if not long:
             return 0
         try:
-            found = self.model.tokenizer(long, truncation=False, padding=False, verbose=False)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:
+            with failures():
+                found = self.model.tokenizer(long, truncation=False, padding=False, verbose=False)
+        except Failed:
             return 0  # they are embedded all the same
         return sum(len(tokens) > self.max_tokens for tokens in found["input_ids"])
 
