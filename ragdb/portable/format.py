@@ -121,10 +121,9 @@ def header_of(source: Path, line: bytes) -> Json:
     if not isinstance(form, str) or not form.startswith(FAMILY):
         raise strange(source, "it does not begin like one")
     if form != f"{FAMILY}{VERSION}":
-        maker = f", made by {header['made_by']!s:.40}," if "made_by" in header else ""
+        maker = f", made by {header['made_by']!s:.40}" if "made_by" in header else ""
         raise ExportError(
-            f"{source} has the format {form:.40}{maker or ','} and this ragdb reads"
-            f" {FAMILY}{VERSION}",
+            f"{source} has the format {form:.40}{maker}, and this ragdb reads {FAMILY}{VERSION}",
             "export the corpus again with this version of ragdb, or import the file with the one"
             " that made it",
         )
