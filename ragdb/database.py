@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast, overload
 
-import psycopg
 from psycopg.conninfo import make_conninfo
 
 from ragdb.client import connecting, notices
@@ -277,7 +276,8 @@ def connect(
     hear = parameters.pop("on_notice", notices.log)
     conninfo = signing.with_keys(_conninfo(dsn, parameters), signing_key, **parameters)
     connection = connecting.connect(conninfo, autocommit=True, **parameters)
-    return Database(notices.told(connection, hear))
+    connection.add_notice_handler(hear)
+    return Database(connection)
 
 
 async def aconnect(
@@ -287,10 +287,9 @@ async def aconnect(
     hear = parameters.pop("on_notice", notices.log)
     conninfo = _conninfo(dsn, parameters)
     conninfo = await asyncio.to_thread(signing.with_keys, conninfo, signing_key, **parameters)
-    connection = await psycopg.AsyncConnection.connect(
-        conninfo, autocommit=True, **connecting.options(conninfo, **parameters)
-    )
-    return AsyncDatabase(notices.told(connection, hear))
+    connection = await connecting.aconnect(conninfo, autocommit=True, **parameters)
+    connection.add_notice_handler(hear)
+    return AsyncDatabase(connection)
 
 
 def _conninfo(dsn: str | None, parameters: dict[str, Any]) -> str:

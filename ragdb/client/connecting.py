@@ -45,6 +45,11 @@ def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:
     return psycopg.connect(conninfo, **options(conninfo, **given))
 
 
+async def aconnect(conninfo: str, **given: Any) -> psycopg.AsyncConnection[Any]:
+    """The asynchronous `connect`."""
+    return await psycopg.AsyncConnection.connect(conninfo, **options(conninfo, **given))
+
+
 def is_replaced(error: Exception) -> bool:
     """Whether a statement met what an upgrade replaced at that moment."""
     return isinstance(error, psycopg.errors.InternalError_) and str(error).startswith(REPLACED)

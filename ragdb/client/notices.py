@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import psycopg
-
-C = TypeVar("C", psycopg.Connection[Any], psycopg.AsyncConnection[Any])
 
 
 def said(notice: psycopg.errors.Diagnostic) -> tuple[str, str] | None:
@@ -25,12 +23,6 @@ def log(notice: psycopg.errors.Diagnostic) -> None:
         logging.getLogger("ragdb").warning("%s; %s", *found)
 
 
-def told(connection: C, hear: Callable[[psycopg.errors.Diagnostic], None]) -> C:
-    """A connection whose notices somebody hears."""
-    connection.add_notice_handler(hear)
-    return connection
-
-
 @contextmanager
 def heard(
     connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
@@ -39,8 +31,8 @@ def heard(
     found: list[str] = []
 
     def hear(notice: psycopg.errors.Diagnostic) -> None:
-        if its := said(notice):
-            found.append("; ".join(its))
+        if told := said(notice):
+            found.append("; ".join(told))
 
     connection.add_notice_handler(hear)
     try:
