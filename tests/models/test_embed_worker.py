@@ -339,6 +339,13 @@ def test_one_bad_input_costs_few_calls(clone: str, monkeypatch: pytest.MonkeyPat
     assert len(asked) == 1 + 2 * 6  # both halves of each batch with the bad input
 
 
+def use(monkeypatch: pytest.MonkeyPatch, model: object, *, max_tokens: int) -> None:
+    """Have workers embed by a local model, which is not loaded."""
+    encoder = object.__new__(local.LocalEncoder)
+    vars(encoder).update(model=model, dims=WIDTH, max_tokens=max_tokens)
+    monkeypatch.setattr(embedders, "_load", lambda *_: encoder)
+
+
 def test_an_unforeseen_exception_of_a_local_model_is_the_failure_of_its_input_alone(
     clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,9 +355,7 @@ def test_an_unforeseen_exception_of_a_local_model_is_the_failure_of_its_input_al
                 raise ZeroDivisionError
             return encoders.HashEncoder(WIDTH).encode(texts)
 
-    encoder = object.__new__(local.LocalEncoder)
-    vars(encoder).update(model=Stumbling(), dims=WIDTH, max_tokens=256)
-    monkeypatch.setattr(embedders, "_load", lambda *_: encoder)
+    use(monkeypatch, Stumbling(), max_tokens=256)
     with corpus_of(clone, 5) as db:
         done = Worker(clone).run(until="idle")
         assert (done.embedded, done.failed) == (4, 1)
@@ -365,9 +370,7 @@ def test_a_local_model_that_fails_on_every_text_leaves_its_jobs_as_they_are(
         def encode(self, texts: Sequence[str], **_: Any) -> Any:
             raise MemoryError
 
-    encoder = object.__new__(local.LocalEncoder)
-    vars(encoder).update(model=Broken(), dims=WIDTH, max_tokens=256)
-    monkeypatch.setattr(embedders, "_load", lambda *_: encoder)
+    use(monkeypatch, Broken(), max_tokens=256)
     with corpus_of(clone, 5) as db:
         # more often than an input that is to blame is tried
         for _ in range(6):
@@ -387,9 +390,7 @@ def test_a_text_whose_length_the_tokenizer_cannot_tell_is_embedded(
         def tokenizer(self, *_: Any, **__: Any) -> Any:
             raise ZeroDivisionError
 
-    encoder = object.__new__(local.LocalEncoder)
-    vars(encoder).update(model=Untold(), dims=WIDTH, max_tokens=4)
-    monkeypatch.setattr(embedders, "_load", lambda *_: encoder)
+    use(monkeypatch, Untold(), max_tokens=4)
     with corpus_of(clone, 5):
         done = Worker(clone).run(until="empty")
         assert (done.embedded, done.failed, done.cut) == (5, 0, 0)

@@ -427,6 +427,19 @@ def test_a_filter_that_cannot_be_is_refused_by_name(
     assert "ranked" not in str(caught.value.diag.context)
 
 
+def assert_met(db: Connection, condition: Any, expected: set[str]) -> None:
+    """A search for apples, a list and a search among what is listed find these texts by a filter."""
+    ((asked, listed, among),) = db.execute(
+        "select array(select h.text from ragdb.search('docs', 'apple', 9, filter => f) h),"
+        " array(select h.text from ragdb.list_chunks('docs', filter => f) h),"
+        " array(select h.text from ragdb.search('docs', 'apple', 9, filter => f,"
+        "  chunk_ids => array(select chunk_id from ragdb.list_chunks('docs'))) h)"
+        " from (select %s::jsonb as f)",
+        (json.dumps(condition),),
+    ).fetchall()
+    assert set(asked) == set(listed) == set(among) == expected
+
+
 SAID = [("user", "Ada"), ("assistant", None), ("user", "Bo"), ("user", "Ada"), ("tool", None)]
 
 
@@ -459,16 +472,7 @@ def test_what_is_said_is_found_by_who_says_it(
     db.execute("select ragdb.put_conversations('docs', %s)", (json.dumps([conversation(turns)]),))
     put(db, "docs", [text_document("plain.md", "apple")])
     said = {f"apple {n}": of for n, of in enumerate(SAID)} | {"apple": (None, None)}
-    expected = {text for text, of in said.items() if holds(*of)}
-    ((asked, listed, among),) = db.execute(
-        "select array(select h.text from ragdb.search('docs', 'apple', 9, filter => f) h),"
-        " array(select h.text from ragdb.list_chunks('docs', filter => f) h),"
-        " array(select h.text from ragdb.search('docs', 'apple', 9, filter => f,"
-        "  chunk_ids => array(select chunk_id from ragdb.list_chunks('docs'))) h)"
-        " from (select %s::jsonb as f)",
-        (json.dumps(condition),),
-    ).fetchall()
-    assert set(asked) == set(listed) == set(among) == expected
+    assert_met(db, condition, {text for text, of in said.items() if holds(*of)})
 
 
 def test_what_is_said_is_counted_by_who_says_it(db: Connection) -> None:
@@ -592,16 +596,7 @@ def test_what_is_said_is_found_by_when_and_in_which_session(
 ) -> None:
     said = put_moments(db)
     db.execute("select set_config('timezone', %s, true)", (zone,))
-    expected = {text for text, of in said.items() if holds(*of)}
-    ((asked, listed, among),) = db.execute(
-        "select array(select h.text from ragdb.search('docs', 'apple', 9, filter => f) h),"
-        " array(select h.text from ragdb.list_chunks('docs', filter => f) h),"
-        " array(select h.text from ragdb.search('docs', 'apple', 9, filter => f,"
-        "  chunk_ids => array(select chunk_id from ragdb.list_chunks('docs'))) h)"
-        " from (select %s::jsonb as f)",
-        (json.dumps(condition),),
-    ).fetchall()
-    assert set(asked) == set(listed) == set(among) == expected
+    assert_met(db, condition, {text for text, of in said.items() if holds(*of)})
 
 
 def test_what_is_counted_by_time_and_session_is_found_by_it(db: Connection) -> None:
