@@ -428,7 +428,7 @@ def test_a_filter_that_cannot_be_is_refused_by_name(
 
 
 def assert_met(db: Connection, condition: Any, expected: set[str]) -> None:
-    """A search for apples, a list and a search among what is listed find these texts by a filter."""
+    """A filter gives these texts to a search, a list and a search among what is listed."""
     ((asked, listed, among),) = db.execute(
         "select array(select h.text from ragdb.search('docs', 'apple', 9, filter => f) h),"
         " array(select h.text from ragdb.list_chunks('docs', filter => f) h),"
