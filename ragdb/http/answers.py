@@ -29,7 +29,7 @@ class Pack(m.Body):
     """The hits of a trace, or chunks of a corpus by their ids."""
 
     trace_id: Annotated[UUID | None, Field(strict=False)] = None
-    chunk_ids: Annotated[list[m.TurnId] | None, Field(min_length=1, max_length=10000)] = None
+    chunk_ids: Annotated[list[m.ChunkId] | None, Field(min_length=1, max_length=10000)] = None
     corpus: m.Corpus = None
     max_context: Context = None
     unit: Literal["token", "char"] = "token"
@@ -41,7 +41,7 @@ class Citations(m.Body):
     output: dict[str, Any]
     evidence: dict[str, Any] | None = None
     trace_id: Annotated[UUID | None, Field(strict=False)] = None
-    chunk_ids: Annotated[list[m.TurnId] | None, Field(min_length=1, max_length=10000)] = None
+    chunk_ids: Annotated[list[m.ChunkId] | None, Field(min_length=1, max_length=10000)] = None
     corpus: m.Corpus = None
     require_citations: bool = True
 

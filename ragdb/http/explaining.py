@@ -21,7 +21,7 @@ class Ranking(m.Body):
 
     query: m.Query
     corpus: Name
-    chunk_id: m.TurnId
+    chunk_id: m.ChunkId
     mode: m.Mode = None
     statistics: Name | None = None
     query_embedding: Annotated[
@@ -51,7 +51,7 @@ class Quote(m.Body):
     """Words that a chunk is said to say."""
 
     corpus: Name
-    chunk_id: m.TurnId
+    chunk_id: m.ChunkId
     quote: Annotated[str, Field(min_length=1, max_length=10000)]
 
 

@@ -23,7 +23,7 @@ class Feedback(m.Body):
     verdict: Literal["good", "bad"]
     trace_id: Annotated[UUID, Field(strict=False)]
     answer_id: Annotated[UUID | None, Field(strict=False)] = None
-    chunk_id: m.TurnId | None = None
+    chunk_id: m.ChunkId | None = None
     comment: Annotated[str | None, Field(max_length=4000)] = None
     client: Annotated[str | None, Field(max_length=200)] = None
 

@@ -18,7 +18,7 @@ from ragdb.http.transactions import Refused
 class SliceRequest(m.Body):
     """An anchor and the policy to build around it; the default policy without one."""
 
-    anchor_turn_id: m.TurnId
+    anchor_turn_id: m.ChunkId
     policy_ref: m.PolicyRef | None = None
     corpus: m.Corpus = None
 
@@ -26,7 +26,7 @@ class SliceRequest(m.Body):
 class BatchRequest(m.Body):
     """Up to 1,000 anchors and one policy."""
 
-    anchor_turn_ids: Annotated[list[m.TurnId], Field(min_length=1, max_length=1000)]
+    anchor_turn_ids: Annotated[list[m.ChunkId], Field(min_length=1, max_length=1000)]
     policy_ref: m.PolicyRef | None = None
     corpus: m.Corpus = None
 
@@ -36,12 +36,12 @@ class VerifyRequest(m.Body):
 
     admissibility_token: Annotated[str, Field(max_length=1000)]
     slice_id: Annotated[str, Field(max_length=200)]
-    anchor_turn_id: m.TurnId
+    anchor_turn_id: m.ChunkId
     policy_id: Annotated[str, Field(max_length=64)]
     policy_params_hash: Annotated[str, Field(max_length=64)]
     graph_snapshot_hash: Annotated[str, Field(max_length=200)]
     schema_version: Annotated[str, Field(max_length=64)]
-    turn_ids: Annotated[list[m.TurnId] | None, Field(max_length=10000)] = None
+    turn_ids: Annotated[list[m.ChunkId] | None, Field(max_length=10000)] = None
     edge_count: Annotated[int | None, Field(ge=0, le=2**31 - 1)] = None
     corpus: m.Corpus = None
 
@@ -74,7 +74,7 @@ class GraphRequest(m.Body):
 
     corpus: Annotated[str, Field(min_length=1, max_length=64)]
     slice_id: Annotated[str | None, Field(max_length=200)] = None
-    anchor_turn_id: m.TurnId | None = None
+    anchor_turn_id: m.ChunkId | None = None
     policy_ref: m.PolicyRef | None = None
     policy: Policy | None = None
     refused: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-TurnId = Annotated[
+ChunkId = Annotated[
     str,
     Field(min_length=1, max_length=512, description="Id of a chunk; a turn's is its UUID."),
 ]

@@ -25,7 +25,7 @@ Count = Annotated[int, Query(ge=1, le=10000, description="Rows at most.")]
 class Anchor(m.Body):
     """What is known: the first of these that gives an anchor does."""
 
-    chunk_id: m.TurnId | None = None
+    chunk_id: m.ChunkId | None = None
     session: Annotated[str | None, Field(min_length=1, max_length=512)] = None
     query: m.Query | None = None
     project: Annotated[str | None, Field(min_length=1, max_length=512)] = None
@@ -36,7 +36,7 @@ class Promotion(m.Body):
     """A statement that hits of an admissible retrieval say."""
 
     trace_id: Annotated[UUID, Field(strict=False)]
-    chunk_ids: Annotated[list[m.TurnId], Field(min_length=1, max_length=1000)]
+    chunk_ids: Annotated[list[m.ChunkId], Field(min_length=1, max_length=1000)]
     text: Statement
     sufficiency: Literal["default", "lenient", "strict"] = "default"
 

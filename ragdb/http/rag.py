@@ -21,7 +21,7 @@ class SearchRequest(m.Body):
     """A query under a slice."""
 
     query: m.Query
-    anchor_turn_id: m.TurnId
+    anchor_turn_id: m.ChunkId
     policy_ref: m.PolicyRef | None = None
     limit: m.Limit = 10
     min_similarity: m.Similarity = 0.0

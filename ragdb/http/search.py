@@ -49,7 +49,7 @@ class Search(m.Body):
     min_score: m.Similarity = 0.0
     filter: Filter = None
     chunk_ids: Annotated[
-        list[m.TurnId] | None, Field(max_length=10000, description="Rank among these alone.")
+        list[m.ChunkId] | None, Field(max_length=10000, description="Rank among these alone.")
     ] = None
     statistics: Annotated[
         Name | None, Field(description="Corpus whose statistics weigh the words.")
