@@ -11,9 +11,11 @@ from ragdb.http.transactions import Refused
 from ragdb.studio import sessions
 from ragdb.studio.pages import Studio
 
-START = b"""SwaggerUIBundle({
-  url: "/openapi.json", dom_id: "#document", deepLinking: true, displayRequestDuration: true,
-});
+# the routes of the document lie beside the page, which a proxy may serve below a path
+START = b"""fetch("openapi.json").then((answer) => answer.json()).then((spec) => SwaggerUIBundle({
+  spec: { ...spec, servers: [{ url: new URL(".", location.href).pathname.slice(0, -1) }] },
+  dom_id: "#document", deepLinking: true, displayRequestDuration: true,
+}));
 """
 
 
@@ -33,7 +35,8 @@ def register(app: FastAPI, studio: Studio) -> None:
     @router.get("/docs")
     async def docs(request: Request) -> HTMLResponse:
         """Who may see the document may see the page: it names routes, and nothing stored."""
-        text = studio.templates.get_template("docs.html").render(names=held)
+        template = studio.templates.get_template("docs.html")
+        text = template.render(root=sessions.root(request))
         return HTMLResponse(text, 200, dict(sessions.headers()))
 
     @router.get("/docs/{name}")

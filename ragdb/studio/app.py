@@ -42,11 +42,11 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
 
     @app.get("/", include_in_schema=False)
     async def root(request: Request) -> RedirectResponse:
-        return RedirectResponse(sessions.HOME, 307)
+        return sessions.lead(request, sessions.HOME)
 
     @app.get("/favicon.ico", include_in_schema=False)
     async def favicon(request: Request) -> RedirectResponse:
-        return RedirectResponse(studio.asset("favicon.svg"), 301)
+        return sessions.lead(request, studio.asset("favicon.svg"))
 
     def problem(request: Request, status: int, body: Mapping[str, object]) -> Response:
         """An error as a page; who is not logged in is led to the login."""
@@ -70,7 +70,7 @@ def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) ->
     @router.get("")
     @router.get("/")
     async def home(request: Request) -> RedirectResponse:
-        return RedirectResponse(sessions.HOME, 303)
+        return sessions.lead(request, sessions.HOME)
 
     @router.get("/assets/{name}")
     async def asset(request: Request, name: str) -> Response:
@@ -92,7 +92,7 @@ def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) ->
         if secret is None:
             why = "The token is unknown, revoked or expired."
             return studio.page(request, "login.html", 401, next=goal, problem=why)
-        answer = RedirectResponse(goal, 303, dict(sessions.headers()))
+        answer = sessions.lead(request, goal)
         sessions.keep(answer, request, secret)
         return answer
 
@@ -103,7 +103,7 @@ def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) ->
             return studio.page(request, "login.html", 401, next=sessions.HOME, problem=why)
         secret = await studio.server.open_session(None)
         assert secret is not None  # of the server's own login
-        answer = RedirectResponse(sessions.HOME, 303, dict(sessions.headers()))
+        answer = sessions.lead(request, sessions.HOME)
         sessions.keep(answer, request, secret)
         return answer
 
@@ -113,6 +113,6 @@ def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) ->
         if session is not None:
             await sessions.form_of(request)
             await studio.server.close_session(session)
-        answer = RedirectResponse("/studio/login", 303, dict(sessions.headers()))
+        answer = sessions.lead(request, "/login")
         sessions.forget(answer)
         return answer

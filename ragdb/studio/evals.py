@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
@@ -108,8 +108,8 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
             name = await db.add_eval_case(
                 goal["rag"], goal["eval"], fields.get("query", ""), fields.get("source") or None
             )
-        page = address("/studio/evals/history", **goal, added=name)
-        return RedirectResponse(page, 303, dict(sessions.headers()))
+        page = address("/evals/history", **goal, added=name)
+        return sessions.lead(request, page)
 
     @router.post("/evals/run/{id}/bless")
     async def bless(request: Request, id: UUID) -> Response:
@@ -117,7 +117,7 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
         async with studio.transaction(request) as db:
             await personal.served_run(db, id)
             await db.bless_run(id, "main", fields.get("reason") or None)
-        return RedirectResponse(f"/studio/evals/run/{id}", 303, dict(sessions.headers()))
+        return sessions.lead(request, f"/evals/run/{id}")
 
     @router.post("/evals/challenge")
     async def challenge(request: Request) -> Response:

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from ragdb.client.client import AsyncClient
 from ragdb.http import personal
@@ -35,8 +35,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             )
         # so that who loads the page again, or comes back to it, records nothing twice
         about = {"trace": trace, "verdict": fields["verdict"], "next": fields.get("next")}
-        page = address("/studio/feedback", **about)
-        return RedirectResponse(page, 303, dict(sessions.headers()))
+        page = address("/feedback", **about)
+        return sessions.lead(request, page)
 
     @router.get("/feedback")
     async def given(request: Request, trace: UUID, verdict: str, next: str = "") -> HTMLResponse:

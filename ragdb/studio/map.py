@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
 from ragdb.client.client import AsyncClient
+from ragdb.studio import sessions
 from ragdb.studio.pages import Blank, Studio, address
 
 INKS = 6
@@ -56,7 +57,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         group = folder if len(folders) > 1 else str
         groups = Counter(group(row.source) for row in placed)
         inks = {name: f"ink{n}" for n, (name, _) in enumerate(groups.most_common(INKS))}
-        base = address("/studio/documents/show", corpus=chosen, q=q)
+        base = address(f"{sessions.root(request)}/documents/show", corpus=chosen, q=q)
         points = [_point(row, base, inks.get(group(row.source), "others"), found) for row in placed]
         return studio.page(
             request,

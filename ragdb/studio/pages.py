@@ -59,12 +59,12 @@ class Studio:
             content = asset.read_bytes()
             name = f"{hashlib.sha256(content).hexdigest()[:16]}-{asset.name}"
             self.assets[name] = (content, TYPES[asset.name.rpartition(".")[2]])
-            self._addresses[asset.name] = f"/studio/assets/{name}"
+            self._addresses[asset.name] = f"/assets/{name}"
         self.templates = environment()
         self.templates.globals |= {"asset": self.asset, "views": VIEWS, "undivided": UNDIVIDED}
 
     def asset(self, name: str) -> str:
-        """The address of an asset, with the hash of its content."""
+        """The path of an asset, with the hash of its content."""
         return self._addresses[name]
 
     @asynccontextmanager
@@ -78,6 +78,7 @@ class Studio:
     ) -> HTMLResponse:
         text = self.templates.get_template(template).render(
             view=request.url.path.split("/")[2] if request.url.path.count("/") > 1 else "",
+            root=sessions.root(request),
             role=request.scope.get("role"),
             csrf=sessions.csrf_token(request),
             written=sessions.written(request),
@@ -110,14 +111,15 @@ class Studio:
 
     @staticmethod
     def here(request: Request) -> str:
-        """The address of a page, without the server."""
-        return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        """The path of a page of Studio, with what it asks for."""
+        path = request.url.path.removeprefix("/studio")
+        return path + (f"?{request.url.query}" if request.url.query else "")
 
     def to_login(self, request: Request) -> HTMLResponse | RedirectResponse:
         """The login instead of a page; instead of what a form does, with what was written in it."""
         if request.method == "GET":
             back = urlencode({"next": self.here(request)})
-            return RedirectResponse(f"/studio/login?{back}", 303, dict(sessions.headers()))
+            return sessions.lead(request, f"/login?{back}")
         over = "Your session is over: what you sent was not recorded. Log in, and send it again."
         return self.page(request, "login.html", 401, next=sessions.sender(request), problem=over)
 
@@ -157,9 +159,9 @@ def address(path: str, **values: Any) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-def in_document(corpus: str, source: str, chunk_id: str, **values: Any) -> str:
+def in_document(root: str, corpus: str, source: str, chunk_id: str, **values: Any) -> str:
     """The place of a chunk in its document; `q` or `quote` has words marked."""
-    page = "/studio/documents/show"
+    page = f"{root}/documents/show"
     return address(page, corpus=corpus, document=source, chunk=chunk_id, **values) + "#chunk"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from ragdb.http.transactions import Refused
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COOKIE = "ragdb_session"
-HOME = "/studio/search"
+HOME = "/search"  # below the root, as all paths here are
 LINK_LIFE = 600.0  # seconds
 
 
@@ -43,7 +43,7 @@ def keep(answer: Response, request: Request, secret: str) -> None:
     answer.set_cookie(
         COOKIE,
         secret,
-        path="/studio",
+        path=None,  # that of Studio, as the browser sees it
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -51,7 +51,8 @@ def keep(answer: Response, request: Request, secret: str) -> None:
 
 
 def forget(answer: Response) -> None:
-    answer.delete_cookie(COOKIE, path="/studio", httponly=True, samesite="strict")
+    """Have the browser drop the cookie; a page that lies deeper leaves one that opens nothing."""
+    answer.set_cookie(COOKIE, max_age=0, path=None, httponly=True, samesite="strict")
 
 
 def check_origin(request: Request) -> None:
@@ -103,14 +104,26 @@ def written(request: Request) -> str:
 def sender(request: Request) -> str:
     """The page whose form was sent."""
     page = _parts(request.headers.get("referer", ""))
-    return inside(f"{page.path}?{page.query}" if page.query else page.path)
+    path = page.path.rpartition("/studio")[2]
+    return inside(f"{path}?{page.query}" if page.query else path)
 
 
 def inside(path: str) -> str:
     """A path of Studio to go to after the login; its first page for anything else."""
     parts = _parts(path)
-    ours = not parts.scheme and not parts.netloc and parts.path.startswith("/studio/")
+    ours = not parts.scheme and not parts.netloc and parts.path.startswith("/")
     return path if ours and "\\" not in path and path.isprintable() else HOME
+
+
+def root(request: Request) -> str:
+    """Where Studio is from a page, relative to it: a proxy may serve it below a path of its own."""
+    path: bytes = request.scope["raw_path"]
+    return "../" * (path.count(b"/") - 1) + "studio"
+
+
+def lead(request: Request, path: str) -> RedirectResponse:
+    """Lead to another page of Studio."""
+    return RedirectResponse(root(request) + path, 303, dict(headers()))
 
 
 def _parts(address: str) -> SplitResult:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urljoin
 
 import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pytest
@@ -70,8 +71,8 @@ def paths(page: Page) -> list[str]:
     found = []
     for path, begins in LINKED:
         page.goto(path)
-        link = page.locator(f'main a[href^="{begins}"]').first
-        found.append(link.get_attribute("href") or "")
+        link = page.locator(f'main a[href*="{begins}"]').first
+        found.append(urljoin(page.url, link.get_attribute("href") or ""))
     return PAGES + found
 
 

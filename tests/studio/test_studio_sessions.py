@@ -26,7 +26,7 @@ def database(site: Api) -> Iterator[psycopg.Connection]:
 def is_open(client: httpx.Client) -> bool:
     answer = client.get("/studio/search")
     if answer.status_code == 303:
-        assert answer.headers["location"] == "/studio/login?next=%2Fstudio%2Fsearch"
+        assert answer.headers["location"] == "../studio/login?next=%2Fsearch"
         return False
     assert answer.status_code == 200
     return True
@@ -86,8 +86,8 @@ def test_a_form_of_a_session_that_is_over_shows_what_was_written(
     site: Api, database: psycopg.Connection, end: str
 ) -> None:
     with logged_in(site) as client:
-        here = "/studio/search?corpus=docs&q=refunds"
-        (form, *_) = forms(client.get(here).text)
+        here = "/search?corpus=docs&q=refunds"
+        (form, *_) = forms(client.get(f"/studio{here}").text)
         if end == "it is old":
             mine = hashlib.sha256(client.cookies[COOKIE].encode()).digest()
             database.execute("delete from ragdb.http_sessions where session_hash = %s", [mine])
@@ -95,7 +95,7 @@ def test_a_form_of_a_session_that_is_over_shows_what_was_written(
             client.cookies.clear()
         said = {"verdict": "bad", "comment": "not <b>that</b> one"}
         answer = client.post(
-            "/studio/feedback", data=form | said, headers={"Referer": site.url + here}
+            "/studio/feedback", data=form | said, headers={"Referer": f"{site.url}/studio{here}"}
         )
         assert answer.status_code == 401
         assert "Your session is over" in answer.text
@@ -109,7 +109,7 @@ def test_who_logs_out_in_two_tabs_is_led_to_the_login_by_both(site: Api) -> None
         form = client.get("/studio/search").text.partition('name="csrf" value="')[2][:64]
         for _ in range(2):
             answer = client.post("/studio/logout", data={"csrf": form})
-            assert (answer.status_code, answer.headers["location"]) == (303, "/studio/login")
+            assert (answer.status_code, answer.headers["location"]) == (303, "../studio/login")
 
 
 @pytest.mark.parametrize("end", ["revoke", "expire"])
@@ -168,7 +168,7 @@ def test_a_link_of_another_site_finds_the_session(site: Api) -> None:
         path = "/studio/search?q=a%22b"
         answer = client.get(path, headers={"Sec-Fetch-Site": "cross-site"})
         assert answer.status_code == 200
-        assert 'content="0;url=/studio/search?q=a%22b"' in answer.text
+        assert 'content="0;url=../studio/search?q=a%22b"' in answer.text
         assert client.get(path, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
 
 
@@ -179,7 +179,7 @@ def test_a_link_of_another_site_finds_the_session(site: Api) -> None:
 def test_the_login_leads_nowhere_else(site: Api, goal: str) -> None:
     with httpx.Client(base_url=site.url) as client:
         fields = {"token": site.tokens["reader"], "next": goal}
-        assert client.post("/studio/login", data=fields).headers["location"] == "/studio/search"
+        assert client.post("/studio/login", data=fields).headers["location"] == "../studio/search"
 
 
 def test_two_roles_see_what_is_theirs(site: Api) -> None:
