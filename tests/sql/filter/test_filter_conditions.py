@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -693,7 +694,11 @@ def test_a_hint_names_what_an_operator_takes(docs: Connection) -> None:
             "operators are eq, ne, gt, gte, lt, lte, in, any, all, exists, glob",
         ),
         ({"year": {"gte": [1]}}, "gte takes a number or a string"),
-        ({"page": {"eq": "1"}}, "eq takes any value; field page is a number"),
+        ({"page": {"eq": "1"}}, "field page is a number"),
+        (
+            {"said_at": {"gte": 1764000000}},
+            "field said_at is a time, such as 2026-11-20T09:30:00Z",
+        ),
         (
             {"said_at": {"glob": "2026-11-20"}},
             "glob takes a string; field said_at is a time, such as 2026-11-20T09:30:00Z",
@@ -703,3 +708,9 @@ def test_a_hint_names_what_an_operator_takes(docs: Connection) -> None:
         with pytest.raises(psycopg.Error) as caught, docs.transaction():
             sources(docs, condition)
         assert caught.value.diag.message_hint == hint
+
+
+def test_a_text_that_a_filter_cannot_take_is_quoted_once(docs: Connection) -> None:
+    says = 'filter operator eq of "said_at" cannot take "last week"$'
+    with pytest.raises(psycopg.Error, match=re.compile(says, re.MULTILINE)):
+        sources(docs, {"said_at": "last week"})
