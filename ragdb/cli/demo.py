@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import TEXT, verb
-from ragdb.cli.session import Session
+from ragdb.cli.session import Failure, Session
 
 CORPUS = "demo"
+CONTRACT = "desk"
 
 
 def register(app: typer.Typer) -> None:
@@ -44,6 +45,12 @@ def demo(
 
     with session.connect() as db:
         keep = keep or traffic or any(corpus.name == CORPUS for corpus in db.list_corpora())
+        for one in db.list_contracts():
+            if one.name == CONTRACT and one.is_current and CORPUS not in one.corpora:
+                raise Failure(
+                    f"a contract {CONTRACT} is in force here, which the demo would replace",
+                    hint="run it in a database of its own: ragdb demo --dsn DSN",
+                )
 
     _step(session, "Read Markdown, HTML, text, Word, a PDF and a conversation.")
     samples = files("ragdb.examples") / "tool-library"
@@ -114,7 +121,7 @@ def demo(
         session,
         "Evaluate a contract. The handbook has no answer for one case, so the run fails (exit 1).",
     )
-    with as_file(samples / "desk.kern") as file:
+    with as_file(samples / f"{CONTRACT}.kern") as file:
         _say(session, f"ragdb apply {_shown(file)}")
         contract.apply(session, [file])
     _say(session, "ragdb eval run Desk")
@@ -132,6 +139,7 @@ def demo(
         )
     else:
         with session.connect() as db:
+            db.withdraw_contract(CONTRACT)
             db.drop_corpus(CORPUS)
         session.note(
             f"the corpus {CORPUS} was dropped; `ragdb demo --traffic` keeps it with traces, slices"

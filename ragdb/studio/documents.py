@@ -21,7 +21,7 @@ from ragdb.studio import sessions
 from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.turns import speakers
 
-Text = Annotated[str | None, Blank]
+Question = Annotated[str | None, Query(max_length=32768), Blank]
 Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 PAGE = 50
 CHUNKS = 40
@@ -46,9 +46,9 @@ def register(router: APIRouter, studio: Studio) -> None:
         corpus: str,
         document: str,
         first: Annotated[int, Query(ge=0)] = 0,
-        chunk: Annotated[Text, Query(max_length=512)] = None,
-        q: Annotated[Text, Query(max_length=32768)] = None,
-        quote: Annotated[Text, Query(max_length=10000)] = None,
+        chunk: Annotated[str | None, Query(max_length=512), Blank] = None,
+        q: Question = None,
+        quote: Annotated[str | None, Query(max_length=10000), Blank] = None,
         page: Number = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
@@ -102,8 +102,8 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
     @router.get("/documents")
     async def documents(
         request: Request,
-        corpus: Text = None,
-        q: Annotated[Text, Query(max_length=32768)] = None,
+        corpus: Annotated[str | None, Blank] = None,
+        q: Question = None,
         prefix: Annotated[str, Query(max_length=2048)] = "",
         after: Annotated[str, Query(max_length=2048)] = "",
     ) -> HTMLResponse:

@@ -27,7 +27,7 @@ from ragdb.http import personal
 from ragdb.http.server import Server
 from ragdb.studio import charts, sessions
 
-# a field of a form may be left empty
+# a field of a form may be left empty; what bounds a text stands before it, and sees no null
 Blank = BeforeValidator(lambda given: given or None)
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 UUID_FORM = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -156,6 +156,12 @@ return nullif(pg_catalog.concat_ws('; ',
   case when pg_catalog.cardinality(broken) > 5
     then pg_catalog.format('and %s more', pg_catalog.cardinality(broken) - 5) end), '');
 
+-- Returns how many cases it takes to tell a difference of one of some metrics from noise: of n
+-- cases the sign-flip test has no p below 2 ^ (1 - n), and Holm multiplies it by the metrics.
+create or replace function ragdb_internal.least_cases(metrics integer) returns integer
+language sql immutable parallel safe
+return pg_catalog.ceil(1 + pg_catalog.log(2, greatest(1, least_cases.metrics) / 0.05))::integer;
+
 create or replace function ragdb.compare_runs(
   baseline uuid, run_id uuid, seed text default 'ragdb', resamples integer default 10000,
   tolerance float8 default 0.01)
@@ -195,15 +201,20 @@ begin
   end if;
   return next;
   return query
-    select m.metric, m.verdict, m.a, m.b, m.mean, m.low, m.high, m.p, m.p_holm, m.mde, m.n,
-      case m.verdict when 'inconclusive'
+    select m.metric, m.verdict, m.a, m.b, m.mean, m.low, m.high, m.p, m.p_holm,
+      case when m.n >= l.cases then m.mde end, m.n,
+      case when m.verdict <> 'inconclusive' then null when m.n >= l.cases
         then format('effects below %s cannot be told from noise by %s cases',
-          to_char(m.mde, 'FM0.0000'), m.n) end
-    from unnest(v_metrics) m order by m.metric collate "C";
+          to_char(m.mde, 'FM0.0000'), m.n)
+        else format('%s cases cannot tell a difference of %s metrics from noise, however large: '
+          'it takes %s', m.n, cardinality(v_metrics), l.cases) end
+    from unnest(v_metrics) m, ragdb_internal.least_cases(cardinality(v_metrics)) l (cases)
+    order by m.metric collate "C";
 end $$;
 comment on function ragdb.compare_runs is
   'Compares a run with a baseline: the verdict of all (metric null) and of each metric, improved, '
   'regressed, within_noise, inconclusive, incomparable, stale_labels or no_baseline. A required '
   'assertion that passed and fails now is a regression; a metric is one by a paired sign-flip test '
   '(resamples 100 to 100000, decided by the seed, Holm over metrics) beyond the tolerance (0 to 1, '
-  'at least 2 % of the baseline). Raises RG400, RG443.';
+  'at least 2 % of the baseline). smallest_effect is null where there are too few cases to tell '
+  'any. Raises RG400, RG443.';

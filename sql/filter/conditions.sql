@@ -29,6 +29,11 @@ declare
   v_takes constant text := (
     select o.takes from ragdb_internal.filter_operators() o
     where o.operator = refuse_condition.operator);
+  -- it is the field that does not take it; a glob takes texts alone, and fields of texts
+  v_is_taken constant boolean := operator <> 'glob' and exists (
+    select from ragdb_internal.filter_operators() o
+    where o.operator = refuse_condition.operator
+      and (o.types is null or jsonb_typeof(value) = any (o.types)));
   v_type constant text := (
     select f.type from ragdb_internal.filter_fields() f where f.field = refuse_condition.field);
 begin
@@ -48,11 +53,12 @@ begin
           (ragdb_internal.limits()).glob_characters, (ragdb_internal.limits()).glob_stars);
   end if;
   raise exception 'filter operator % of % cannot take %', operator, ragdb_internal.quote(field),
-      ragdb_internal.quote(value::text)
+      ragdb_internal.quote(coalesce(value #>> '{}', 'null'))
     using errcode = 'RG410', detail = 'the value is of type ' || jsonb_typeof(value),
-      hint = operator || ' takes ' || v_takes
-        || coalesce('; field ' || field || ' is a ' || case v_type
-          when 'time' then 'time, such as 2026-11-20T09:30:00Z' else v_type end, '');
+      hint = concat_ws('; ',
+        case when v_type is null or not v_is_taken then operator || ' takes ' || v_takes end,
+        'field ' || field || ' is a ' || case v_type
+          when 'time' then 'time, such as 2026-11-20T09:30:00Z' else v_type end);
 end $$;
 
 -- Tells whether a value is of the type of a built-in field.

@@ -74,7 +74,7 @@ begin
       using errcode = 'RG412',
         detail = 'messages count from 1; nothing was written',
         hint = 'a message is {"id", "parent_id" or "parents", "role", "text", "created_at", '
-          '"phase", "salience", "speaker"}';
+          '"phase", "salience", "speaker"}, and a time is like 2026-11-20T09:30:00Z';
   end if;
 end $$;
 

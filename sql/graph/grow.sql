@@ -111,6 +111,9 @@ begin atomic
       when t.session_id <> g.session_id
         then 'session ' || ragdb_internal.quote(t.session_id) || ' has it'
       when t.role <> g.role then 'its role is ' || t.role
+      when t.speaker is distinct from g.given ->> 'speaker' and g.given ->> 'speaker' is not null
+        then case when t.speaker is null then 'it has no speaker'
+          else 'its speaker is ' || ragdb_internal.quote(t.speaker) end
       when ragdb_internal.content_hash(c.text) <> ragdb_internal.content_hash(g.text)
         then 'it has another text'
       when l.parent is not null
@@ -121,7 +124,7 @@ begin atomic
         where c.corpus_id = stored_turns.corpus_id and c.chunk_id = g.chunk_id
         offset 0) c
     left join lateral (
-      select t.session_id, t.role from ragdb.turns t
+      select t.session_id, t.role, t.given ->> 'speaker' as speaker from ragdb.turns t
         where t.corpus_id = stored_turns.corpus_id and t.chunk_no = c.chunk_no
         offset 0) t on true
     cross join lateral (select ragdb_internal.lacking_parent(
@@ -131,7 +134,7 @@ end;
 -- Returns those of some turns that are not stored yet. Who sends a turn again sends what he sent
 -- before: it is there, and nothing is written. Anything else under its id is another turn, and what
 -- was said stays as it was said. Raises RG409 for one that is stored with another text, role,
--- session or parent.
+-- speaker, session or parent.
 create or replace function ragdb_internal.new_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns ragdb_internal.parsed_turn[]
@@ -212,7 +215,7 @@ comment on function ragdb.append_turns is
   'ragdb.put_conversations takes them, each with an id of its own. A parent is a turn of the '
   'session. A turn without created_at is said now. Returns a row for each: its position from 0, '
   'its chunk id, what was derived of it, and whether it was there. A turn that is there is not '
-  'written again; with another text, role or parent it is refused. document is {"title", '
+  'written again; with another text, role, speaker or parent it is refused. document is {"title", '
   '"language", "metadata"} of a session that is new. What is read and written does not grow with '
   'the session while its turns come in the order of their times. Raises RG400, RG401, RG404, '
   'RG409, RG412, RG413.';

@@ -44,12 +44,27 @@ begin
           hint = 'leave the quotes and signs out, or search with syntax => ''plain''';
 end $$;
 
--- Says in a notice that a filter leaves no chunk of some corpora.
+-- Returns the built-in fields in words.
+create or replace function ragdb_internal.built_in_fields() returns text
+language sql immutable parallel safe
+return (
+  select 'built-in are ' || pg_catalog.string_agg(b.field, ', ' order by b.ordinality)
+  from ragdb_internal.filter_fields() with ordinality b);
+
+-- Says in a notice that a filter leaves no chunk of some corpora, and which of its fields are not
+-- built in, at most five: whoever asks for created_at means said_at.
 create or replace function ragdb_internal.say_filtered(corpora ragdb.corpora[], filter jsonb)
 returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_of_metadata constant text := (
+    select string_agg(ragdb_internal.quote(m.field), ', ' order by m.field collate "C")
+    from (
+      select distinct t.field from ragdb_internal.filter_terms(say_filtered.filter) t
+      where t.field not in (select b.field from ragdb_internal.filter_fields() b)
+      order by t.field limit 5) m);
 begin
   if filter <> '{}' and not exists (
     select from unnest(corpora) c
@@ -57,8 +72,10 @@ begin
   then
     raise notice 'no document meets the filter %', ragdb_internal.quote(filter::text)
       using detail = 'a field that no document has in its metadata is met by none',
-            hint = 'ragdb.facets() counts the values that a field has; {"glob": "*words*"} matches '
-                   'a part of one';
+            hint = coalesce('read from the metadata: ' || v_of_metadata || '; '
+                || ragdb_internal.built_in_fields() || '; ', '')
+              || 'ragdb.facets() counts the values that a field has; {"glob": "*words*"} matches '
+                 'a part of one';
   end if;
 end $$;
 
@@ -82,8 +99,7 @@ begin
   loop
     raise notice 'no document has %', ragdb_internal.quote(v_field)
       using detail = 'what is counted by is a built-in field or a key of the metadata',
-            hint = (select 'built-in are ' || string_agg(b.field, ', ' order by b.ordinality)
-              from ragdb_internal.filter_fields() with ordinality b);
+            hint = ragdb_internal.built_in_fields();
   end loop;
 end $$;
 

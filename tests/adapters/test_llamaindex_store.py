@@ -225,6 +225,14 @@ def test_an_index_of_llamaindex_works_on_it(db: ragdb.Database, corpus: str) -> 
     assert store.get_nodes() == []
 
 
+def test_an_index_works_on_a_store_that_embeds_by_itself(db: ragdb.Database, corpus: str) -> None:
+    store = RagdbVectorStore(db, corpus)
+    store.add([node("a", "Refunds take five days."), node("b", "The library is closed.")])
+    index = VectorStoreIndex.from_vector_store(store, embed_model=MockEmbedding(1))
+    (best,) = index.as_retriever(similarity_top_k=1).retrieve("when is the library closed?")
+    assert best.node_id == "b"
+
+
 def test_every_verb_is_a_coroutine_too(db: ragdb.Database, corpus: str) -> None:
     async def run() -> list[list[str]]:
         store = RagdbVectorStore(db, corpus)

@@ -946,7 +946,9 @@ def test_a_hostile_document_is_printed_without_its_escapes(run: Run, tmp_path: P
     assert "\x9b" not in shown.output
 
 
-def test_demo_shows_every_search_a_trace_and_a_report_and_leaves_no_corpus(run: Run) -> None:
+def test_demo_shows_every_search_a_trace_and_a_report_and_leaves_nothing_in_force(
+    run: Run,
+) -> None:
     result = run("demo")
     assert result.exit_code == 0, result.output
     commands = [line for line in result.stdout.splitlines() if line.startswith("$ ragdb ")]
@@ -963,6 +965,21 @@ def test_demo_shows_every_search_a_trace_and_a_report_and_leaves_no_corpus(run: 
     assert re.search(r"verdict +exact", result.stdout)
     assert "4 of 5 cases and 7 of 8 assertions passed, on demo" in result.stdout
     assert json.loads(run("corpus", "ls", "--json").stdout) == []
+    assert json.loads(run("contract", "ls", "--json").stdout) == []
+
+
+def test_demo_replaces_no_contract_of_its_name(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "desk.kern").write_text(
+        "corpus name=mine\nretriever name=R corpus=mine\nrag name=Mine retriever=R\n"
+    )
+    assert run("apply", tmp_path / "desk.kern").exit_code == 0
+    refused = run("demo")
+    assert refused.exit_code == 2
+    assert "a contract desk is in force here" in refused.stderr
+    ((contract,), corpora) = (
+        json.loads(run(verb, "ls", "--json").stdout) for verb in ("contract", "corpus")
+    )
+    assert (contract["rags"], [corpus["name"] for corpus in corpora]) == (["Mine"], ["mine"])
 
 
 def test_demo_without_a_model_says_so_and_shows_the_rest(

@@ -8,6 +8,7 @@ import shlex
 import struct
 import zlib
 from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,39 @@ def test_whoever_looks_at_a_corpus_stays_in_it(site: Api, view: str) -> None:
         lost = client.get(f"/studio/{view}?corpus=nosuch")
         assert lost.status_code == 404
         assert 'nosuch" data-key' not in lost.text
+
+
+class Forms(HTMLParser):
+    """The forms of a page that ask, as a browser sends them where nothing is written."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.sent: list[tuple[str, dict[str, str]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        field = dict(attrs)
+        name = field.get("name")
+        if tag == "form":
+            self.sent.append((field["action"] or "", {}))
+        elif tag == "select":
+            self.select = name
+        elif tag == "option" and (self.select not in self.sent[-1][1] or "selected" in field):
+            self.sent[-1][1][self.select or ""] = field.get("value") or ""
+        elif tag == "input" and name and field.get("type") != "checkbox":
+            stays = "required" in field or field.get("type") in ("hidden", "range")
+            self.sent[-1][1][name] = (field.get("value") or "x") if stays else ""
+
+
+@pytest.mark.parametrize("view", ["search", "traces", "slices", "documents", "answers", "map"])
+def test_a_form_in_which_nothing_is_written_is_answered(site: Api, view: str) -> None:
+    with logged_in(site) as client:
+        shown = page(client, f"/studio/{view}")
+        asking = re.findall(r'<form [^>]*method="get".*?</form>', shown, re.DOTALL)
+        assert asking
+        for action, fields in Forms("".join(asking)).sent:
+            known = (200, 404) if action.endswith("graph") else (200,)  # of a chunk called x
+            assert client.get(action, params=fields).status_code in known, (action, fields)
 
 
 def test_a_replay_shows_what_left_and_what_entered(site: Api, ids: dict[str, str]) -> None:

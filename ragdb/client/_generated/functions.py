@@ -99,10 +99,10 @@ class Functions(Caller):
         messages as ragdb.put_conversations takes them, each with an id of its own. A parent
         is a turn of the session. A turn without created_at is said now. Returns a row for
         each: its position from 0, its chunk id, what was derived of it, and whether it was
-        there. A turn that is there is not written again; with another text, role or parent it
-        is refused. document is {"title", "language", "metadata"} of a session that is new.
-        What is read and written does not grow with the session while its turns come in the
-        order of their times. Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        there. A turn that is there is not written again; with another text, role, speaker or
+        parent it is refused. document is {"title", "language", "metadata"} of a session that
+        is new. What is read and written does not grow with the session while its turns come
+        in the order of their times. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
         return self._rows(calls.APPEND_TURNS, rows.AppendTurnsRow, locals())
 
@@ -572,8 +572,9 @@ class Functions(Caller):
         improved, regressed, within_noise, inconclusive, incomparable, stale_labels or
         no_baseline. A required assertion that passed and fails now is a regression; a metric
         is one by a paired sign-flip test (resamples 100 to 100000, decided by the seed, Holm
-        over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline). Raises
-        RG400, RG443.
+        over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline).
+        smallest_effect is null where there are too few cases to tell any. Raises RG400,
+        RG443.
         """
         return self._rows(calls.COMPARE_RUNS, rows.CompareRunsRow, locals())
 

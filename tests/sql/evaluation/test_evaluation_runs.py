@@ -706,7 +706,17 @@ def test_runs_over_two_corpora_of_the_same_documents_cases_and_labels_are_compar
 
 def test_few_cases_cannot_tell(any_db: Connection) -> None:
     good, bad = labelled(any_db, 5, n=3), labelled(any_db, 4, n=3)
-    assert compare(any_db, good, bad)[0][1] == "inconclusive"
+    rows = compare(any_db, good, bad)
+    assert rows[0][1] == "inconclusive"
+    # of n cases the test has no p below 2 ** (1 - n), and Holm multiplies it by the metrics
+    metrics = len(rows) - 1
+    least = next(n for n in range(1, 99) if 2.0 ** (1 - n) * metrics <= 0.05)
+    assert {detail for _, verdict, detail in rows[1:] if verdict == "inconclusive"} == {
+        f"3 cases cannot tell a difference of {metrics} metrics from noise, however large: it takes"
+        f" {least}"
+    }
+    told = "select count(*) from ragdb.compare_runs(%s, %s) where smallest_effect is not null"
+    assert any_db.execute(told, (good, bad)).fetchone() == (0,)
 
 
 DIFFERENCES = [(n * 7919 % 2001 - 900) * 1_000_000 for n in range(100)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -273,15 +274,18 @@ def test_a_filter_that_leaves_nothing_says_so(docs: Connection, verb: str) -> No
         assert asked("apple", {"team": "red"}) > 0
         assert asked("nowhereatall", {"team": "red"}) == 0  # the words find nothing
         assert said == []
-        assert asked("apple", {"teem": "red"}) == 0
+        assert asked("apple", {"source": "nosuch"}) == 0
+        assert asked("apple", {"created_at": "2026", "source": "a", "teem": "red"}) == 0
     finally:
         docs.remove_notice_handler(hear)
+    counts = 'ragdb.facets() counts the values that a field has; {"glob": "*words*"} matches a part'
     assert said == [
+        ('no document meets the filter "{"source": "nosuch"}"', f"{counts} of one"),
         (
-            'no document meets the filter "{"teem": "red"}"',
-            'ragdb.facets() counts the values that a field has; {"glob": "*words*"} matches a part'
-            " of one",
-        )
+            'no document meets the filter "{"teem": "red", "source": "a", "created_at": "2026"}"',
+            'read from the metadata: "created_at", "teem"; built-in are '
+            f"{', '.join(stored.FIELDS)}; {counts} of one",
+        ),
     ]
 
 
@@ -690,7 +694,11 @@ def test_a_hint_names_what_an_operator_takes(docs: Connection) -> None:
             "operators are eq, ne, gt, gte, lt, lte, in, any, all, exists, glob",
         ),
         ({"year": {"gte": [1]}}, "gte takes a number or a string"),
-        ({"page": {"eq": "1"}}, "eq takes any value; field page is a number"),
+        ({"page": {"eq": "1"}}, "field page is a number"),
+        (
+            {"said_at": {"gte": 1764000000}},
+            "field said_at is a time, such as 2026-11-20T09:30:00Z",
+        ),
         (
             {"said_at": {"glob": "2026-11-20"}},
             "glob takes a string; field said_at is a time, such as 2026-11-20T09:30:00Z",
@@ -700,3 +708,9 @@ def test_a_hint_names_what_an_operator_takes(docs: Connection) -> None:
         with pytest.raises(psycopg.Error) as caught, docs.transaction():
             sources(docs, condition)
         assert caught.value.diag.message_hint == hint
+
+
+def test_a_text_that_a_filter_cannot_take_is_quoted_once(docs: Connection) -> None:
+    says = 'filter operator eq of "said_at" cannot take "last week"$'
+    with pytest.raises(psycopg.Error, match=re.compile(says, re.MULTILINE)):
+        sources(docs, {"said_at": "last week"})

@@ -140,6 +140,7 @@ def test_a_time_is_of_a_year_that_exports_can_write(
         with pytest.raises(psycopg.Error, match="created_at is not a time") as caught:
             chat(db, [message(1, created_at=at)])
         assert caught.value.sqlstate == "RG412"
+        assert "like 2026-11-20T09:30:00Z" in (caught.value.diag.message_hint or "")
     else:
         chat(db, [message(1, created_at=at)])
         ((found,),) = db.execute(

@@ -89,6 +89,7 @@ def test_a_turn_that_comes_again_is_written_once(talk: Connection) -> None:
     [
         ([message(12, [11]) | {"text": "no"}], "RG409", "another text"),
         ([message(12, [11]) | {"role": "user"}], "RG409", "role is assistant"),
+        ([message(12, [11]) | {"speaker": "Ann"}], "RG409", "it has no speaker"),
         ([message(13), message(12)], "RG409", "another"),
         ([message(12, [11]) | {"parent_id": uuid(1)}], "RG409", "does not have the parent"),
         ([message(2, [1])], "RG409", 'session "s1" has it'),
@@ -110,6 +111,22 @@ def test_a_batch_with_a_turn_that_cannot_be_is_refused_whole(
         turns[1]["text"] = "otherwise"
     refused(talk, sqlstate, says, lambda: append(talk, "chat", turns, "s2"))
     assert state(talk) == before
+
+
+def test_a_turn_that_comes_again_by_another_speaker_is_refused(talk: Connection) -> None:
+    # given a turn of Ann
+    by_ann = message(13, [12]) | {"speaker": "Ann"}
+    append(talk, "chat", [by_ann], "s2")
+    # then she sends it again, also without her name, and it is not Bob's
+    assert append(talk, "chat", [by_ann], "s2") == [(uuid(13), True)]
+    assert append(talk, "chat", [message(13, [12])], "s2") == [(uuid(13), True)]
+    says = 'its speaker is "Ann"'
+    refused(
+        talk,
+        "RG409",
+        says,
+        lambda: append(talk, "chat", [by_ann | {"speaker": "Bob"}], "s2"),
+    )
 
 
 def test_what_was_appended_stays_when_the_file_is_put_again(talk: Connection) -> None:
