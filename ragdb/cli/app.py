@@ -263,6 +263,11 @@ def _hint(error: psycopg.Error) -> str | None:
             "what was committed stays, and nothing is half written; if it is a limit, set"
             f" PGOPTIONS='-c {LIMITS[error.sqlstate]}=0' to take more time"
         )
+    if isinstance(error, psycopg.errors.SerializationFailure | psycopg.errors.DeadlockDetected):
+        return (
+            "another transaction changed the same meanwhile: run the command again; what was"
+            " committed stays, and nothing is half written"
+        )
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return "a DBA must grant the role ragdb_reader, ragdb_writer or ragdb_admin"
     return None
