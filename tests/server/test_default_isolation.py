@@ -6,14 +6,12 @@ Of two who write at once under `repeatable read`, the second would end with 4000
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 from psycopg import sql
 
 from tests.conftest import Server
 from tests.forked import Forked
-from tests.http.conftest import serve
 from tests.server.test_init_at_once import at_once
 from tests.waiting import until
 
@@ -50,23 +48,3 @@ def test_three_inits_at_once_all_succeed(server18: Server) -> None:
         dsn = server18.dsn(database.dbname)
         have_serializable(dsn)
         assert at_once(dsn) == []
-
-
-def test_a_request_waits_for_another_writer_and_goes_on(clone: str) -> None:
-    have_serializable(clone)
-    with psycopg.connect(clone) as db, psycopg.connect(clone, autocommit=True) as other:
-        db.execute("select ragdb.create_corpus('docs')")
-        made = db.execute("select ragdb.create_http_token('writer', 'writer')").fetchone()
-        db.commit()
-        api = serve(clone, {"writer": made[0] if made else ""})
-        db.execute(PUT)
-        turns = {"turns": [{"id": "1", "role": "user", "text": "And on Sunday?"}]}
-        path = "/api/corpora/docs/sessions/desk/turns"
-        with ThreadPoolExecutor(1) as thread:
-            call = thread.submit(api, "POST", path, turns, role="writer")
-            until(lambda: other.execute(BLOCKED).rowcount or call.done())
-            db.commit()
-            answer = call.result(120)
-    api.process.terminate()
-    api.process.wait(120)
-    assert answer.status == 200, answer.body
