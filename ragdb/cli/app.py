@@ -60,7 +60,8 @@ KEPT = "what was committed stays, and nothing is half written"
 HINTS = {
     "40001": f"another transaction changed the same meanwhile: run the command again; {KEPT}",
     "40P01": f"another transaction changed the same meanwhile: run the command again; {KEPT}",
-    "42501": "a DBA must grant the role ragdb_reader, ragdb_writer or ragdb_admin",
+    "42501": "a DBA grants a role that may; by what they may do: ragdb_reader < ragdb_writer <"
+    " ragdb_admin, and ragdb_auditor for what others did",
     "53100": f"make room on the server's disk, and run the command again: {KEPT}",
     "53400": "PGOPTIONS='-c work_mem=64MB' before the command keeps more in memory; a DBA can raise"
     f" temp_file_limit; {KEPT}",
