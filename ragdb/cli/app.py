@@ -55,6 +55,17 @@ LIMITS = {
     "55P03": "lock_timeout",
     "57014": "statement_timeout",
 }
+KEPT = "what was committed stays, and nothing is half written"
+# by SQLSTATE, what to do about an error of PostgreSQL
+HINTS = {
+    "40001": f"another transaction changed the same meanwhile: run the command again; {KEPT}",
+    "40P01": f"another transaction changed the same meanwhile: run the command again; {KEPT}",
+    "42501": "a DBA grants a role that may; by what they may do: ragdb_reader < ragdb_writer <"
+    " ragdb_admin, and ragdb_auditor for what others did",
+    "53100": f"make room on the server's disk, and run the command again: {KEPT}",
+    "53400": "PGOPTIONS='-c work_mem=64MB' before the command keeps more in memory; a DBA can raise"
+    f" temp_file_limit; {KEPT}",
+}
 
 
 def verb(
@@ -240,7 +251,7 @@ def _hint(error: psycopg.Error) -> str | None:
     if _is_lost(error):
         return (
             "the server was stopped, or ended this connection; run the command again when it is up:"
-            " what was committed stays, and nothing is half written"
+            f" {KEPT}"
         )
     if is_replaced(error):
         return "the schema was upgraded at that moment: run the command again"
@@ -248,11 +259,8 @@ def _hint(error: psycopg.Error) -> str | None:
         return FULL
     if not error.sqlstate:
         return "`ragdb doctor` looks for the cause"
-    if isinstance(error, psycopg.errors.DiskFull):
-        return (
-            "make room on the server's disk, and run the command again: what was committed stays,"
-            " and nothing is half written"
-        )
+    if "statement pooling mode" in str(error):
+        return "a transaction has several statements: set pool_mode = transaction in PgBouncer"
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction) and not error.diag.message_hint:
         return (
             "run it on the primary: the server is a standby, or the transaction or role is set to"
@@ -260,12 +268,10 @@ def _hint(error: psycopg.Error) -> str | None:
         )
     if error.sqlstate in LIMITS:
         return (
-            "what was committed stays, and nothing is half written; if it is a limit, set"
-            f" PGOPTIONS='-c {LIMITS[error.sqlstate]}=0' to take more time"
+            f"{KEPT}; if it is a limit, set PGOPTIONS='-c {LIMITS[error.sqlstate]}=0' to take more"
+            " time"
         )
-    if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return "a DBA must grant the role ragdb_reader, ragdb_writer or ragdb_admin"
-    return None
+    return HINTS.get(error.sqlstate)
 
 
 def _is_lost(error: psycopg.Error) -> bool:

@@ -114,6 +114,7 @@ class Session:
     def connect(self) -> Database:
         """A connection to it."""
         from ragdb.cli import lost
+        from ragdb.client.connecting import in_turns
         from ragdb.database import connect
         from ragdb.server import scripts
         from ragdb.version import __version__
@@ -123,6 +124,7 @@ class Session:
             on_notice=self.on_notice,
             application_name=f"ragdb/{__version__} {self.verb}",
         )
+        in_turns(db.connection)
         lost.watch(db.connection)
         if self.verb not in ("doctor", "status") and scripts.is_another(db.connection):
             self.note(

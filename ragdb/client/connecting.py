@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
+from psycopg import IsolationLevel
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import tuple_row
 
@@ -48,6 +49,18 @@ def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:
 async def aconnect(conninfo: str, **given: Any) -> psycopg.AsyncConnection[Any]:
     """The asynchronous `connect`."""
     return await psycopg.AsyncConnection.connect(conninfo, **options(conninfo, **given))
+
+
+def in_turns(connection: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
+    """Have a program of ragdb wait for another writer and go on, whatever its role has as default.
+
+    Under `repeatable read` and `serializable` it would end with 40001 instead. Behind a pooler,
+    where the session is not its own, a statement outside of a transaction still has the default.
+    """
+    connection.isolation_level = IsolationLevel.READ_COMMITTED
+    if connection.autocommit and not is_pooled(connection):
+        connection.execute("set default_transaction_isolation = 'read committed'")
+    return connection
 
 
 def is_replaced(error: Exception) -> bool:

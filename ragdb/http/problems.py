@@ -149,8 +149,10 @@ def register(app: FastAPI, server: Server) -> None:
     @app.exception_handler(PoolClosed)
     @app.exception_handler(psycopg.OperationalError)
     async def unavailable(request: Request, problem: Exception) -> Response:
-        full = isinstance(problem, psycopg.errors.DiskFull)
-        message = f"the {'disk of the database is full' if full else 'database is not available'}"
+        message = {
+            "53100": "the disk of the database is full",
+            "53400": "the statement needs more room than temp_file_limit of the database",
+        }.get(getattr(problem, "sqlstate", None) or "", "the database is not available")
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.InternalError_)

@@ -241,6 +241,11 @@ class Transactions:
         return None
 
 
+async def _in_turns(connection: psycopg.AsyncConnection[Any]) -> None:
+    """See `connecting.in_turns`: each request is a transaction."""
+    await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
+
+
 def _pool(config: Config, conninfo: str, name: str, timeout: float) -> Pool:
     return AsyncConnectionPool(
         conninfo,
@@ -252,6 +257,7 @@ def _pool(config: Config, conninfo: str, name: str, timeout: float) -> Pool:
         reconnect_timeout=timeout,
         open=False,
         kwargs=options(conninfo, application_name=f"ragdb/{__version__} serve"),
+        configure=_in_turns,
         check=AsyncConnectionPool.check_connection,
         name=name,
     )

@@ -18,7 +18,7 @@ import psycopg
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import Embedders, EmbeddingStatusRow
 from ragdb.client.calling import Reals
-from ragdb.client.connecting import connect, is_pooled
+from ragdb.client.connecting import connect, in_turns, is_pooled
 from ragdb.client.upkeep import maintain
 from ragdb.errors import (
     AlreadyExists,
@@ -130,7 +130,7 @@ class Worker:
         return self.done
 
     def _connect(self) -> psycopg.Connection[Any]:
-        return connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
+        return in_turns(connect(self.conninfo, autocommit=True, application_name="ragdb/worker"))
 
     def _renew(self) -> None:
         """Keep what this worker has claimed its own, on one connection after another."""

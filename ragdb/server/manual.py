@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragdb.client import upkeep
 from ragdb.client.client import Client
-from ragdb.client.connecting import connect
+from ragdb.client.connecting import connect, in_turns
 from ragdb.ingest.ingest import ingest
 from ragdb.server import migrate, roles
 
@@ -29,7 +29,7 @@ def load(conninfo: str, *, is_read: bool = False, force: bool = False) -> bool:
     """
     with (
         as_file(files("ragdb.docs")) as folder,
-        Client(connect(conninfo, autocommit=True)) as db,
+        Client(in_turns(connect(conninfo, autocommit=True))) as db,
     ):
         if not roles.may_be_owner(db.connection):
             return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ragdb.client import readonly
-from ragdb.client.connecting import connect
+from ragdb.client.connecting import connect, in_turns
 from ragdb.server.code import drop_code, load_code
 from ragdb.server.prepare import NotReady, admit, owned_otherwise, prepare
 from ragdb.server.roles import SCHEMAS, become_owner, may_be_owner, rights
@@ -49,7 +49,7 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
     `force` reloads functions and views even where the schema is current.
     Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
     """
-    with connect(dsn) as connection:
+    with in_turns(connect(dsn)) as connection:
         if _is_extension(connection):
             return _update_extension(connection)
         if otherwise := owned_otherwise(connection):
@@ -134,7 +134,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
     if refused:
         raise CommandError(refused)
     engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: connect(dsn), poolclass=NullPool
+        "postgresql+psycopg://", creator=lambda: in_turns(connect(dsn)), poolclass=NullPool
     )
     with engine.connect() as outer, outer.begin():
         connection: Any = outer.connection.driver_connection

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragdb.client.calling import Reals
 from ragdb.client.client import Client
-from ragdb.client.connecting import connect
+from ragdb.client.connecting import connect, in_turns
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound
 from ragdb.models import embedders, local, static
 from ragdb.server import manual, roles
@@ -50,7 +50,7 @@ def load_default(conninfo: str) -> bool:
 
     Returns False where the package of the model is missing.
     """
-    with Client(connect(conninfo, autocommit=True)) as db, manual.installing(db):
+    with Client(in_turns(connect(conninfo, autocommit=True))) as db, manual.installing(db):
         if not roles.may_be_owner(db.connection):
             return True
         if any(row.is_default for row in db.list_static_models()):

@@ -43,7 +43,7 @@ begin
     raise exception 'role % may not bind roles', ragdb_internal.quote(ragdb_internal.caller())
       using errcode = 'RG401',
         detail = 'who binds a role gives away its corpus "personal" too, which no admin may read',
-        hint = 'ask the owner of the database, a member of ragdb_owner';
+        hint = 'a member of ragdb_owner binds them, after: set role ragdb_owner';
   end if;
   if role is null or ragdb_internal.role_oid(becomes) is null then
     raise exception 'role % does not exist', ragdb_internal.quote(becomes)

@@ -45,3 +45,21 @@ end $$;
 comment on function ragdb.has_reached is
   'Tells whether this server has all that was committed before a position of ragdb.log_position() '
   'was asked for; false for a position of another system or timeline. Raises RG400.';
+
+-- Refuses to write in a read-only transaction; what says who writes, hint what to do instead.
+-- Raises 25006.
+create or replace function ragdb_internal.check_recordable(what text, hint text) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if current_setting('transaction_read_only')::boolean then
+    -- the standard code: clients that know it go to the primary
+    raise exception '%, and this %', what,
+        case when pg_is_in_recovery() then 'server is a standby' else 'transaction is read-only' end
+      using errcode = 'read_only_sql_transaction',
+        detail = case when pg_is_in_recovery() then 'a standby takes no writes of its own'
+          else 'the transaction or role is set to read-only' end,
+        hint = check_recordable.hint;
+  end if;
+end $$;

@@ -21,9 +21,9 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  raise exception 'role % has no % left', ragdb_internal.quote(role), what
+  raise exception 'role % has no %', ragdb_internal.quote(role), what
     using errcode = 'RG470', detail = format('it may have %s and has %s', quota, taken),
-      hint = 'an admin can call ragdb.set_quota(); ragdb.list_quotas() shows what is set';
+      hint = 'an admin lists quotas by ragdb.list_quotas() and sets one by ragdb.set_quota()';
 end $$;
 
 -- Takes one of the concurrent calls of the caller's role until the transaction ends. Every call of
@@ -37,7 +37,7 @@ declare
 begin
   v_most := (ragdb_internal.quota()).concurrent_calls;
   if v_most is not null and not ragdb_internal.take_slot_of('call', v_most) then
-    perform ragdb_internal.refuse_quota('concurrent calls', v_most, v_most);
+    perform ragdb_internal.refuse_quota('concurrent call left', v_most, v_most);
   end if;
 end $$;
 
@@ -57,7 +57,7 @@ begin
     from ragdb.blob_uploads u join ragdb.blobs b on b.cid = u.cid
     where u.role = ragdb_internal.caller() and u.role_oid = ragdb_internal.caller_oid();
   if v_taken + size > v_most then
-    perform ragdb_internal.refuse_quota(format('room for %s bytes of blobs', size), v_taken,
+    perform ragdb_internal.refuse_quota(format('room for %s more bytes of blobs', size), v_taken,
       v_most);
   end if;
 end $$;
@@ -76,8 +76,8 @@ declare
     (ragdb_internal.quota_of(check_chunk_quota.role, check_chunk_quota.role_oid)).corpus_chunks;
 begin
   if added > 0 and corpus.chunks + added > v_most then
-    perform ragdb_internal.refuse_quota(format('room for %s more in corpus %s',
-      ragdb_internal.counted(added, 'chunk'), ragdb_internal.quote(corpus.name)),
+    perform ragdb_internal.refuse_quota(format('room for %s in corpus %s',
+      ragdb_internal.counted(added, 'more chunk'), ragdb_internal.quote(corpus.name)),
       corpus.chunks, v_most, check_chunk_quota.role);
   end if;
 end $$;
@@ -109,7 +109,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not ragdb_internal.may_record_failure() then
-    perform ragdb_internal.refuse_quota('failures to record in this hour',
+    perform ragdb_internal.refuse_quota('failure left to record in this hour',
       ragdb_internal.failures_of_hour(), (ragdb_internal.quota()).hourly_failures);
   end if;
 end $$;

@@ -138,6 +138,8 @@ declare
   v_months date[];
   v_made text[] := '{}';
 begin
+  -- also where nothing is due: who calls it on a standby by mistake takes that for done
+  perform ragdb_internal.check_recordable('maintain writes', 'run it on the primary');
   perform ragdb_internal.recount_rollups(false);
   perform ragdb_internal.sweep_history();
   if not ragdb_internal.is_maintenance_due() then
@@ -170,7 +172,7 @@ comment on function ragdb.maintain is
   'partition, and an empty default partition; returns the names of the tables made, none when '
   'nothing was due. It also refreshes the rollups of schema bi, and drops history that is older '
   'than its corpus keeps it. Call it outside any insert, at least monthly, and every few minutes '
-  'for dashboards.';
+  'for dashboards. Raises 25006.';
 
 -- Returns the months (their first days) that have a partition of traces.
 create or replace function ragdb_internal.traced_months() returns setof date

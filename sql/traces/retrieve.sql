@@ -1,23 +1,5 @@
 -- ragdb.retrieve: a search whose trace is recorded in the same transaction.
 
--- Refuses to record in a read-only transaction; what says who writes, hint what to do instead.
--- Raises 25006.
-create or replace function ragdb_internal.check_recordable(what text, hint text) returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if current_setting('transaction_read_only')::boolean then
-    -- the standard code: clients that know it go to the primary
-    raise exception '%, and this %', what,
-        case when pg_is_in_recovery() then 'server is a standby' else 'transaction is read-only' end
-      using errcode = 'read_only_sql_transaction',
-        detail = case when pg_is_in_recovery() then 'a standby takes no writes of its own'
-          else 'the transaction or role is set to read-only' end,
-        hint = check_recordable.hint;
-  end if;
-end $$;
-
 -- Returns how a search of one corpus, or of its parts, ranks. Raises what ragdb.search raises.
 create or replace function ragdb_internal.basis_of_search(
   corpora ragdb.corpora[], asked ragdb_internal.search_arguments)

@@ -95,10 +95,9 @@ begin atomic
     pg_catalog.format(case when d.name_is_taken then 'is not yet the one that holds %2$s (oid %1$s)'
       else 'is gone (oid %1$s) and still holds %2$s' end, d.role_oid,
       pg_catalog.array_to_string(d.holds, ', ')),
-    pg_catalog.format(case when d.name_is_taken
-      then 'as the owner, where it is the same: select ragdb.bind_role(%L)'
-      else 'as the owner: select ragdb.bind_role(%L, <the role that it is now>)' end, d.role)
-      || '; or revoke what it holds'
+    pg_catalog.format('set role ragdb_owner; select ragdb.bind_role('
+      || case when d.name_is_taken then '%L), where it is the same'
+        else '%L, <the role that it is now>)' end || '; or revoke what it holds', d.role)
   from ragdb.dead_roles() d;
 end;
 

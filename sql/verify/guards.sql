@@ -123,7 +123,7 @@ begin atomic
       || case when pg_catalog.pg_get_userbyid(m.roleid) = 'ragdb_owner'
         then ', and can change every row'
         else ', and has the secrets of keys' end, 'revoke it from who need not be'
-    from pg_catalog.pg_auth_members m
+    from (select distinct a.member, a.roleid from pg_catalog.pg_auth_members a) m
     where pg_catalog.pg_get_userbyid(m.roleid) in ('ragdb_owner', 'ragdb_signer')
   union all
   select 'rights', 'note', 'setting allow_test_clock',

@@ -108,6 +108,14 @@ def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> N
         (psycopg.errors.UndefinedColumn('column "shelf" does not exist'), "run `ragdb init`"),
         (psycopg.errors.InternalError_("cache lookup failed for function 7"), "was upgraded"),
         (psycopg.errors.DiskFull("could not extend file"), "make room"),
+        # which a member of ragdb_writer may meet, too
+        (psycopg.errors.InsufficientPrivilege("permission denied for function f"), "ragdb_auditor"),
+        (psycopg.errors.ConfigurationLimitExceeded("temporary file size exceeds"), "work_mem"),
+        (
+            psycopg.errors.SerializationFailure("could not serialize access"),
+            "run the command again",
+        ),
+        (psycopg.errors.ProtocolViolation("not allowed in statement pooling mode"), "pool_mode"),
         (psycopg.OperationalError("failed to resolve host 'nosuch'"), "`ragdb doctor`"),
         (psycopg.errors.ConnectionTimeout("connection timeout expired"), "`ragdb doctor`"),
         (psycopg.OperationalError("server closed the connection"), "the server was stopped"),

@@ -191,6 +191,13 @@ def test_a_verb_that_writes_refuses_a_standby_in_a_line(
     assert "on the primary" in hint
 
 
+def test_maintain_of_a_standby_is_refused_where_nothing_is_due(pair: tuple[str, str]) -> None:
+    with psycopg.connect(pair[0], autocommit=True) as db:
+        db.execute("select ragdb.maintain()")
+    ended = on(pair, "maintain")
+    assert (ended.returncode, "this server is a standby" in ended.stderr) == (3, True), ended
+
+
 def test_init_of_a_standby_leaves_the_manual_to_the_primary(pair: tuple[str, str]) -> None:
     ended = on(pair, "init")
     assert ended.returncode == 0, ended

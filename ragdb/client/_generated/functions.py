@@ -2086,7 +2086,7 @@ class Functions(Caller):
         default partition, and an empty default partition; returns the names of the tables
         made, none when nothing was due. It also refreshes the rollups of schema bi, and drops
         history that is older than its corpus keeps it. Call it outside any insert, at least
-        monthly, and every few minutes for dashboards.
+        monthly, and every few minutes for dashboards. Raises 25006.
         """
         return self._values(calls.MAINTAIN, locals())
 

@@ -71,7 +71,7 @@ def test_a_corpus_has_no_more_chunks_than_its_writer_may_put(any_db: Connection)
         any_db.execute(put("docs", "b.md", 3))
     assert isinstance(caught.value, QuotaExceeded)
     assert (caught.value.diag.message_primary, caught.value.diag.message_detail) == (
-        'role "writer" has no room for 3 chunks more in corpus "docs" left',
+        'role "writer" has no room for 3 more chunks in corpus "docs"',
         "it may have 5 and has 3",
     )
     assert count(any_db) == 3

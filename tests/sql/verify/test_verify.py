@@ -583,6 +583,14 @@ def test_reads_that_are_recorded_no_more_without_an_event_are_found(db: Connecti
             assert finding.endswith("was set to off, and no event says by whom")
 
 
+def test_who_can_be_the_owner_is_said_once_however_many_granted_it(db: Connection) -> None:
+    said = "select count(*) from ragdb.verify(true) v where v.place = 'role reader'"
+    db.execute("grant ragdb_owner to admin with admin option")
+    db.execute("grant ragdb_owner to reader granted by admin")
+    db.execute("grant ragdb_owner to reader")
+    assert db.execute(said).fetchone() == (1,)
+
+
 def test_that_sessions_may_set_the_clock_is_said(db: Connection) -> None:
     said = "select count(*) from ragdb.verify(true) v where v.place = 'setting allow_test_clock'"
     assert db.execute(said).fetchone() == (1,)

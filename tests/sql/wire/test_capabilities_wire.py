@@ -857,7 +857,7 @@ def test_what_a_worker_reads_counts_for_who_asked(docs: Connection) -> None:
     job = claim(docs)
     complete = "select ragdb.complete_ingest_job(%s, %s, %s)"
     values = (job["job_id"], job["attempt"], Jsonb(given(job)))
-    refused = pytest.raises(errors.QuotaExceeded, match='"writer" has no room for 1 chunk more')
+    refused = pytest.raises(errors.QuotaExceeded, match='"writer" has no room for 1 more chunk in')
     with refused, docs.transaction():
         docs.execute(complete, values)
     docs.execute("reset role")
