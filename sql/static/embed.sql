@@ -137,8 +137,6 @@ set enable_nestloop = off
 set enable_mergejoin = off
 set enable_sort = off
 set jit = off
--- the words of 5334 chunks, and their vectors
-set work_mem = '64MB'
 as $$
 begin
   return query select s.* from ragdb_internal.sums_of_texts(model, texts) s;

@@ -73,6 +73,23 @@ def test_only_many_chunks_are_shared_among_workers(clone: str, bpe_folder: Path)
     assert asked == [0, 2, 2]
 
 
+def test_many_chunks_are_embedded_without_temporary_files(clone: str, bpe_folder: Path) -> None:
+    wrote = []
+    with psycopg.connect(clone, autocommit=True) as db:
+        door = Database(db)
+        for workers in (0, 2):
+            db.execute("select ragdb.create_corpus(%s)", (f"by{workers}",))
+            put(db, f"by{workers}", documents(1600), 1600)
+        static.load(door, "small", str(bpe_folder))
+        db.execute("set work_mem = '128kB'")
+        for workers in (0, 2):
+            db.execute(f"set max_parallel_workers_per_gather = {workers}")
+            before = temporary(db)
+            door.embed_corpus(f"by{workers}", "small")
+            wrote.append(temporary(db) - before)
+    assert wrote == [0, 0]
+
+
 def test_many_words_and_embeddings_are_verified_by_workers(clone: str, bpe_folder: Path) -> None:
     with psycopg.connect(clone, autocommit=True) as db:
         door = Database(db)
@@ -116,5 +133,14 @@ def launched(db: psycopg.Connection[Any]) -> int:
     db.execute("select pg_stat_force_next_flush()")
     ((count,),) = db.execute(
         "select parallel_workers_to_launch from pg_stat_database where datname = current_database()"
+    ).fetchall()
+    return int(count)
+
+
+def temporary(db: psycopg.Connection[Any]) -> int:
+    """Bytes of temporary files that the sessions of a database have written."""
+    db.execute("select pg_stat_force_next_flush()")
+    ((count,),) = db.execute(
+        "select temp_bytes from pg_stat_database where datname = current_database()"
     ).fetchall()
     return int(count)
