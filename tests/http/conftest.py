@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,17 @@ def serve(dsn: str, tokens: dict[str, str], *flags: str) -> Api:
         time.sleep(0.05)
 
 
+@contextmanager
+def served(dsn: str, tokens: dict[str, str], *flags: str) -> Iterator[Api]:
+    """A server that ends with the block."""
+    api = serve(dsn, tokens, *flags)
+    try:
+        yield api
+    finally:
+        api.process.terminate()
+        api.process.wait(120)
+
+
 def fill(dsn: str) -> dict[str, str]:
     """A conversation, documents with embeddings, a key; returns tokens by role."""
     with psycopg.connect(dsn, autocommit=True) as db:
@@ -143,13 +154,11 @@ def filled(server18: Server) -> Iterator[tuple[str, dict[str, str]]]:
 def api(server18: Server, filled: tuple[str, dict[str, str]]) -> Iterator[Api]:
     """A server for all tests that leave it as it is."""
     template, tokens = filled
-    with server18.database(template) as database:
-        served = serve(server18.dsn(database.dbname), tokens)
-        try:
-            yield served
-        finally:
-            served.process.terminate()
-            served.process.wait(120)
+    with (
+        server18.database(template) as database,
+        served(server18.dsn(database.dbname), tokens) as api,
+    ):
+        yield api
 
 
 @pytest.fixture
@@ -160,13 +169,7 @@ def start(server18: Server, filled: tuple[str, dict[str, str]]) -> Iterator[Call
         database = stack.enter_context(server18.database(template))
         dsn = server18.dsn(database.dbname)
 
-        def begin(*flags: str) -> Api:
-            served = serve(dsn, tokens, *flags)
-            stack.callback(served.process.wait, 120)
-            stack.callback(served.process.terminate)
-            return served
-
-        yield begin
+        yield lambda *flags: stack.enter_context(served(dsn, tokens, *flags))
 
 
 LIBRARY = Path(__file__).parents[2] / "examples/tool-library"
@@ -190,9 +193,5 @@ def library(server18: Server) -> Iterator[Api]:
             db.apply_contract(text, "desk")
             roles = ("reader", "writer", "admin", "auditor", "stranger", "bi_reader")
             tokens = {role: db.create_http_token(role, role) for role in roles}
-        served = serve(dsn, tokens, "--metrics", "--wait", "0")
-        try:
-            yield served
-        finally:
-            served.process.terminate()
-            served.process.wait(120)
+        with served(dsn, tokens, "--metrics", "--wait", "0") as api:
+            yield api

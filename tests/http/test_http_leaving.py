@@ -5,14 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.conftest import Connection
-from tests.http.conftest import Api
+from tests.conftest import Connection, Server
+from tests.http.conftest import Api, served
 from tests.waiting import until
 
 Start = Callable[..., Api]
@@ -67,14 +67,24 @@ def test_the_backend_of_a_client_that_hangs_up_stops(
     assert line["status"] == 499
 
 
+@pytest.fixture(scope="module")
+def patient(server18: Server, filled: tuple[str, dict[str, str]]) -> Iterator[Api]:
+    """A server that waits for the database longer than any test, for those that change nothing."""
+    template, tokens = filled
+    with (
+        server18.database(template) as database,
+        served(server18.dsn(database.dbname), tokens, "--timeout", "600") as api,
+    ):
+        yield api
+
+
 @pytest.mark.parametrize("table", ["corpora", "retrieval_traces"])
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
-def test_a_question_that_nobody_waits_for_is_left(start: Start, table: str, accept: str) -> None:
-    api = start("--timeout", "600")
-    with psycopg.connect(api.dsn) as db:
+def test_a_question_that_nobody_waits_for_is_left(patient: Api, table: str, accept: str) -> None:
+    with psycopg.connect(patient.dsn) as db:
         db.execute(f"lock table ragdb.{table} in access exclusive mode")
         body = {"corpus": "docs", "question": "How long do refunds take?"}
-        with asked(api, "POST", "/api/ask", body, accept):
+        with asked(patient, "POST", "/api/ask", body, accept):
             until(lambda: waiting(db))
         until(lambda: not waiting(db))
 
