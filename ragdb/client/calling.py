@@ -176,10 +176,12 @@ def instead(name: str, known: Iterable[str]) -> str:
 
     >>> instead("corpus", ["corpora", "query"])
     'did you mean corpora? there are corpora, query'
+    >>> instead("corpus", [])
+    'there are none'
     """
     names = list(known)
     near = "".join(f"did you mean {one}? " for one in difflib.get_close_matches(name, names, 1))
-    return f"{near}there are {', '.join(names)}"
+    return f"{near}there are {', '.join(names) or 'none'}"
 
 
 def unknown(name: str, argument: str, known: Iterable[str]) -> str:

@@ -39,10 +39,10 @@ def _shown(error: Exception) -> str:
     if isinstance(error, ToolError):
         return str(error)
     if isinstance(error, RagdbError):
-        hint = error.diag.message_hint
         state = f" ({error.sqlstate})" if error.sqlstate else ""
         message = f"{error.diag.message_primary or error}{state}"
-        return f"{message}; {hint}" if hint else message
+        more = (error.diag.message_detail, error.diag.message_hint)
+        return "; ".join((message, *filter(None, more)))
     if isinstance(error, psycopg.errors.QueryCanceled):
         return f"it took longer than {SECONDS} seconds"
     if isinstance(error, psycopg.errors.SerializationFailure | psycopg.errors.DeadlockDetected):

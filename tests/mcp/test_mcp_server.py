@@ -289,7 +289,10 @@ def test_an_id_without_a_corpus_says_what_an_id_is(dsn: str) -> None:
 
 def test_an_id_of_no_chunk_is_answered_with_a_tool_that_gives_ids(dsn: str) -> None:
     said = call(dsn, "fetch", {"id": "docs/nothing"})
-    assert said == 'corpus "docs" has no chunk "nothing" (RG406); search returns chunk ids'
+    assert said == (
+        'corpus "docs" has no chunk "nothing" (RG406); the id of a chunk changes with its text and'
+        " its source; search returns chunk ids"
+    )
 
 
 def test_a_recorded_search_gives_the_id_of_its_trace(dsn: str) -> None:
@@ -535,6 +538,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
             {"query": "x"},
             "no argument 'query'; question must be given; there are corpus, question, k",
         ),
+        ("list_corpora", {"corpus": "docs"}, "there is no argument 'corpus'; there are none"),
         ("fetch", {"id": "docs/none"}, "RG406"),
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
@@ -925,7 +929,7 @@ def keeps_its_own_turns(dsn: str) -> None:
     again = call(dsn, "append_turns", talk, write=True)["turns"]
     assert [row["was_duplicate"] for row in again] == [True, True]
     other = talk | {"turns": [turns[0] | {"text": "Another."}]}
-    assert "RG409" in call(dsn, "append_turns", other, write=True)
+    assert "(RG409); it has another text" in call(dsn, "append_turns", other, write=True)
     (read,) = call(dsn, "search", {"query": "kite", "corpora": ["mine"]})["results"]
     chunk = read["id"].removeprefix("mine/")
     edges = {"corpus": "mine", "edges": [{"parent": chunk, "child": made[1]["turn_id"]}]}
