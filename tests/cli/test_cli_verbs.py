@@ -1110,7 +1110,7 @@ def test_quotas_are_set_and_listed(run: Run, clone: str) -> None:
     assert taken == {"public": (None, 7, None), "writer": (10, None, 2)}
     with psycopg.connect(clone, user="writer", autocommit=True) as db:
         db.execute("select ragdb.create_corpus('docs')")
-        with pytest.raises(psycopg.Error, match="blobs left"):
+        with pytest.raises(psycopg.Error, match="more bytes of blobs"):
             db.execute("select ragdb.put_blob('more than ten bytes', 'text/plain')")
     assert "no quota of its own" in run("quota", "set", "writer").stderr
     assert [r["role"] for r in json.loads(run("quota", "ls", "--json").stdout)] == ["public"]
