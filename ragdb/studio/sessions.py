@@ -102,10 +102,12 @@ def written(request: Request) -> str:
 
 
 def sender(request: Request) -> str:
-    """The page whose form was sent."""
+    """The page of Studio whose form was sent; its first page for anything else."""
     page = _parts(request.headers.get("referer", ""))
-    path = page.path.rpartition("/studio")[2]
-    return inside(f"{path}?{page.query}" if page.query else path)
+    _, is_ours, path = page.path.rpartition("/studio/")
+    if not is_ours:
+        return HOME
+    return inside(f"/{path}?{page.query}" if page.query else f"/{path}")
 
 
 def inside(path: str) -> str:

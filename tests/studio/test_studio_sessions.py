@@ -104,6 +104,16 @@ def test_a_form_of_a_session_that_is_over_shows_what_was_written(
         assert COOKIE not in client.cookies
 
 
+@pytest.mark.parametrize("page", ["/docs", "/elsewhere", "/studiox/y", "//["])
+def test_a_form_of_no_page_of_studio_leads_to_its_first_page(site: Api, page: str) -> None:
+    with httpx.Client(base_url=site.url, headers={"Accept": "text/html"}) as client:
+        answer = client.post(
+            "/studio/feedback", data={"verdict": "bad"}, headers={"Referer": site.url + page}
+        )
+        assert answer.status_code == 401
+        assert 'name="next" value="/search"' in answer.text
+
+
 def test_who_logs_out_in_two_tabs_is_led_to_the_login_by_both(site: Api) -> None:
     with logged_in(site) as client:
         form = client.get("/studio/search").text.partition('name="csrf" value="')[2][:64]
