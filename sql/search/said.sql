@@ -59,17 +59,19 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_of_metadata constant text := (
-    select string_agg(ragdb_internal.quote(m.field), ', ' order by m.field collate "C")
-    from (
-      select distinct t.field from ragdb_internal.filter_terms(say_filtered.filter) t
-      where t.field not in (select b.field from ragdb_internal.filter_fields() b)
-      order by t.field limit 5) m);
+  v_of_metadata text;
 begin
   if filter <> '{}' and not exists (
     select from unnest(corpora) c
     where ragdb_internal.filtered_chunks(c.corpus_id, filter, null, 1) <> '{}')
   then
+    v_of_metadata := (
+      select string_agg(ragdb_internal.quote(m.field), ', ' order by m.field collate "C")
+      from (
+        select distinct t.field collate "C" as field
+        from ragdb_internal.filter_terms(filter) t
+        where t.field not in (select b.field from ragdb_internal.filter_fields() b)
+        order by 1 limit 5) m);
     raise notice 'no document meets the filter %', ragdb_internal.quote(filter::text)
       using detail = 'a field that no document has in its metadata is met by none',
             hint = coalesce('read from the metadata: ' || v_of_metadata || '; '
