@@ -56,10 +56,11 @@ LIMITS = {
     "57014": "statement_timeout",
 }
 KEPT = "what was committed stays, and nothing is half written"
+RACED = f"another transaction changed the same meanwhile: run the command again; {KEPT}"
 # by SQLSTATE, what to do about an error of PostgreSQL
 HINTS = {
-    "40001": f"another transaction changed the same meanwhile: run the command again; {KEPT}",
-    "40P01": f"another transaction changed the same meanwhile: run the command again; {KEPT}",
+    "40001": RACED,
+    "40P01": RACED,
     "42501": "a DBA grants a role that may; by what they may do: ragdb_reader < ragdb_writer <"
     " ragdb_admin, and ragdb_auditor for what others did",
     "53100": f"make room on the server's disk, and run the command again: {KEPT}",

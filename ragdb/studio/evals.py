@@ -108,8 +108,7 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
             name = await db.add_eval_case(
                 goal["rag"], goal["eval"], fields.get("query", ""), fields.get("source") or None
             )
-        page = address("/evals/history", **goal, added=name)
-        return sessions.lead(request, page)
+        return sessions.lead(request, address("/evals/history", **goal, added=name))
 
     @router.post("/evals/run/{id}/bless")
     async def bless(request: Request, id: UUID) -> Response:

@@ -35,8 +35,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             )
         # so that who loads the page again, or comes back to it, records nothing twice
         about = {"trace": trace, "verdict": fields["verdict"], "next": fields.get("next")}
-        page = address("/feedback", **about)
-        return sessions.lead(request, page)
+        return sessions.lead(request, address("/feedback", **about))
 
     @router.get("/feedback")
     async def given(request: Request, trace: UUID, verdict: str, next: str = "") -> HTMLResponse:
