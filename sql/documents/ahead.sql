@@ -47,7 +47,6 @@ returns ragdb_internal.given_analysis
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set work_mem = '64MB'
-set jit = off
 as $$
 declare
   v_given ragdb_internal.given_analysis;

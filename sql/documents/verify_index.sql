@@ -121,7 +121,6 @@ set max_parallel_workers_per_gather = 0
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'
-set jit = off
 as $$
 declare
   v_chunk_nos constant integer[] := array(select c.chunk_no from ragdb.chunks c

@@ -77,7 +77,6 @@ create or replace function ragdb_internal.sufficient_ef_search(
 returns integer
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
-set jit = off
 as $$
 declare
   v_left integer[] := array(select generate_series(1, cardinality(points)));

@@ -80,7 +80,6 @@ set enable_nestloop = off
 set enable_mergejoin = off
 set plan_cache_mode = auto
 set work_mem = '64MB'
-set jit = off
 as $$
 declare
   v_first constant integer := (first_chunk_no - 1) / ragdb_internal.unit_chunks();

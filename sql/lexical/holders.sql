@@ -81,7 +81,6 @@ returns integer[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
-set jit = off
 as $$
 declare
   v_listed constant record :=
@@ -116,7 +115,6 @@ returns integer[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
-set jit = off
 as $$
 begin
   if demands = '{}' then

@@ -56,7 +56,6 @@ set extra_float_digits = 1
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'
-set jit = off
 as $$
 declare
   v_corpus ragdb.corpora;

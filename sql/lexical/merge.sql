@@ -177,7 +177,6 @@ set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
 set plan_cache_mode = auto
 set work_mem = '64MB'
-set jit = off
 as $$
 declare
   v_first constant integer := block_nos[1];

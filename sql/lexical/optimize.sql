@@ -15,7 +15,6 @@ set extra_float_digits = 1
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'
-set jit = off
 as $$
 begin
   update ragdb.corpora c set pivot = move_pivot.pivot where c.corpus_id = corpus.corpus_id;
@@ -38,7 +37,6 @@ set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'
-set jit = off
 as $$
 begin
   update ragdb.lexemes l set max_impact = m.max_impact

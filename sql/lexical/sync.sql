@@ -57,7 +57,6 @@ set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'
-set jit = off
 as $$
 begin
   with differing as materialized (

@@ -132,7 +132,6 @@ create or replace function ragdb_internal.export_header(corpus ragdb.corpora) re
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1 -- numbers as exact as they are
-set jit = off
 as $$
 declare
   v_id constant integer := corpus.corpus_id;
@@ -178,7 +177,6 @@ create or replace function ragdb.export_documents(
 returns table ("position" integer, doc_cid text, chunks integer, document text, has_blob boolean)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
-set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -211,7 +209,6 @@ create or replace function ragdb.export_embeddings(
 returns table ("position" integer, sources text[], ordinals integer[], embeddings bytea)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
-set jit = off
 as $$
 #variable_conflict use_column
 declare

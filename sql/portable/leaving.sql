@@ -140,7 +140,6 @@ returns table (number integer, source text, hash bytea, document text, uris text
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
-set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column

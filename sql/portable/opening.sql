@@ -6,7 +6,6 @@ returns table ("position" integer, differing text[])
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
-set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column

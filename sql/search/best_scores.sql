@@ -18,7 +18,6 @@ create or replace function ragdb_internal.best_similarities(
 returns float8[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set jit = off
 as $$
 declare
   v_corpus ragdb.corpora;

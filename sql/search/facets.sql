@@ -9,7 +9,6 @@ returns integer[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
-set jit = off
 as $$
 declare
   v_words constant text := ragdb_internal.read_query(query, syntax);
@@ -84,7 +83,6 @@ returns table (n integer, value jsonb, documents bigint, chunks bigint)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_sort = off
-set jit = off
 as $$
 begin
   return query execute ragdb_internal.count_sql(fields, chunk_nos is not null)
@@ -125,7 +123,6 @@ create or replace function ragdb.facets(
 returns table (field text, value jsonb, documents bigint, chunks bigint)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
-set jit = off
 as $$
 declare
   v_fields text[];
@@ -191,7 +188,6 @@ create or replace function ragdb_internal.count_listed(
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
-set jit = off
 as $$
 begin
   if chunk_nos is null then

@@ -105,7 +105,6 @@ returns ragdb_internal.ranked[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   v_metric constant text := (

@@ -39,7 +39,6 @@ language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
-set jit = off
 as $$
 declare
   v_request ragdb_internal.search_request := row(query, k, mode, min_score, filter, chunk_ids,

@@ -74,7 +74,6 @@ language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
-set jit = off
 as $$
 declare
   v_request ragdb_internal.search_request := row(query, k, mode, 0, filter, chunk_ids,
@@ -165,7 +164,6 @@ returns table (rank integer, share integer, place integer, chunk_id text, score 
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   v_whole constant ragdb.corpora :=

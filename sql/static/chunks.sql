@@ -15,7 +15,6 @@ returns table (chunk_no integer, input_hash bytea, word text, half halfvec)
 language plpgsql stable parallel safe cost 1000000
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
-set jit = off
 as $$
 declare
   v_numbers integer[];
@@ -105,7 +104,6 @@ returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
-set jit = off
 set work_mem = '64MB' -- 16000 embeddings, and as many words
 as $$
 declare

@@ -136,7 +136,6 @@ set enable_seqscan = off
 set enable_nestloop = off
 set enable_mergejoin = off
 set enable_sort = off
-set jit = off
 as $$
 begin
   return query select s.* from ragdb_internal.sums_of_texts(model, texts) s;

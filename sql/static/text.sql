@@ -56,7 +56,6 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_nestloop = off
 set enable_mergejoin = off
-set jit = off
 as $$
 declare
   v_total ragdb.chunk_embeddings.embedding%type;

@@ -58,7 +58,6 @@ create or replace function ragdb_internal.scan_space(
 returns table (chunk_no integer, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set jit = off
 as $$
 declare
   v_chunk_nos integer[];
@@ -91,7 +90,6 @@ returns table (chunk_no integer, distance float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = on
-set jit = off
 as $$
 begin
   if cardinality(chunk_nos) = 0 then
@@ -121,7 +119,6 @@ language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_sort = off
-set jit = off
 as $$
 declare
   v_ef text := current_setting('hnsw.ef_search');

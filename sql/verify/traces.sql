@@ -52,7 +52,6 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
-set jit = off
 as $$
 declare
   v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
@@ -92,7 +91,6 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
-set jit = off
 as $$
 declare
   v_made record;

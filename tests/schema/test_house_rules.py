@@ -101,6 +101,11 @@ RULES = {
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.prosqlbody is null
         and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
+    "what others run plans without JIT, unless it is part of their statement": """
+      select p.oid::regprocedure::text from pg_proc p join pg_language l on l.oid = p.prolang
+      where p.prokind = 'f' and (p.pronamespace = 'ragdb'::regnamespace and (p.prosecdef or l.lanname <> 'sql')
+          or p.pronamespace = 'ragdb_internal'::regnamespace and p.prorettype = 'trigger'::regtype)
+        and coalesce(not p.proconfig @> '{jit=off}', true)""",
     "no private function is a definer": r"""
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.pronamespace = 'ragdb_internal'::regnamespace
@@ -235,6 +240,7 @@ BREACHES = {
     "a function's path is pinned or its body bound": "create function ragdb.f() returns int language sql as 'select 1'",
     "a public function that returns JSON writes numbers in it whatever the session's digits": "create function ragdb.f() returns jsonb language sql return to_jsonb(0.1::float8)",
     "a definer's path is pinned or its body bound": "create function ragdb.f() returns int language sql security definer set search_path = ragdb as 'select 1'",
+    "what others run plans without JIT, unless it is part of their statement": "create function ragdb.f() returns int language sql security definer return 1",
     "no private function is a definer": "create function ragdb_internal.f() returns int language sql security definer return 1",
     "what sets, writes or catches something, itself or through others, is not parallel safe": "create function ragdb_internal.f() returns text language plpgsql as 'begin return set_config(''a.b'', ''c'', true); end'; create function ragdb.g() returns text language plpgsql parallel safe as 'begin return ragdb_internal.f(); end'",
     "a public function that calls private ones is a definer, for they are granted to nobody": """
