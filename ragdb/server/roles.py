@@ -46,6 +46,7 @@ LOGIN_SETTINGS = {
     "default_transaction_read_only": "on",
     "statement_timeout": "'30s'",
     "idle_in_transaction_session_timeout": "'60s'",
+    "jit": "off",
     "search_path": "bi, pg_catalog",
 }
 

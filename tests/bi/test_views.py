@@ -421,6 +421,10 @@ def test_bi_reader_logs_in_to_read_and_has_half_a_minute(
         ("search_path", "bi, pg_catalog"),
     ):
         assert reader.execute(f"show {name}").fetchall() == [(value,)]
+    # the server of the tests has it off for all
+    assert reader.execute(
+        "select 'jit=off' = any (rolconfig) from pg_roles where rolname = current_user"
+    ).fetchall() == [(True,)]
     assert reader.execute("select count(*) from fact_retrieval").fetchall() == [(0,)]
     reader.rollback()
     for statement in (
