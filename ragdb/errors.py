@@ -117,10 +117,6 @@ class InvalidRerank(RagdbError, code="RG423"):
     """A reranker gave a score that is not finite, or not one for each hit of a trace."""
 
 
-class VectorTooOld(RagdbError, code="RG424"):
-    """Pgvector is too old to build an index without harm."""
-
-
 class AmbiguousDocument(RagdbError, code="RG425"):
     """Several documents have the bytes or the external id by which one was asked for."""
 

@@ -29,7 +29,6 @@ from ragdb.errors import (
     RagdbError,
 )
 from ragdb.models import embedders, encoders
-from ragdb.models.indexer import Indexer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +78,6 @@ class Worker:
         self.progress = progress
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self.done = Done()
-        self.indexer = Indexer()
         self._stop = threading.Event()
         self._embedders: dict[str, Embedders] = {}
         # what could not embed: failures in a row, and the time until which it is left alone
@@ -114,7 +112,9 @@ class Worker:
                         self.progress(self.done)
                     if busy:
                         continue
-                    self.indexer.build(db, self._spaces(db))
+                    for space in self._spaces(db):
+                        if space.lacks_index:
+                            db.index_space(space.corpus, space.embedder)
                     if until == "idle" or (until == "empty" and not self._left(db)):
                         break
                     pause = poll if listens and until != "empty" else min(poll, 0.5)

@@ -42,8 +42,6 @@ begin atomic
       'the weights of a reranker are not those that it was bound with, or are not of a reranker'),
     ('RG423', 'InvalidRerank', 'bad_request', 400,
       'a reranker gave a score that is not finite, or not one for each hit of a trace'),
-    ('RG424', 'VectorTooOld', 'conflict', 409,
-      'pgvector is too old to build an index without harm'),
     ('RG425', 'AmbiguousDocument', 'conflict', 409,
       'several documents have the bytes or the external id by which one was asked for'),
     ('RG430', 'InvalidPolicy', 'bad_request', 400,

@@ -39,11 +39,28 @@ begin
   end loop;
 end $$;
 
+-- Sets, to the end of the transaction, what the build of an index of so many vectors needs. The
+-- graph is built in memory when it fits: up to 4 GB, more where the server allows more.
+create or replace function ragdb_internal.set_for_build(chunks integer, dims integer, m integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform set_config('maintenance_work_mem', greatest(
+      (select s.setting::bigint from pg_settings s where s.name = 'maintenance_work_mem'),
+      least(4194304, 65536 + chunks * (dims * 2 + m * 40 + 200)::bigint / 1024))
+    || 'kB', true);
+  if not ragdb_internal.may_build_in_parallel(ragdb_internal.pgvector_version()) then
+    perform set_config('max_parallel_maintenance_workers', '0', true);
+  end if;
+end $$;
+
 -- Builds the HNSW index of a space of a corpus when it has 10,000 chunks and none yet, and says
 -- whether it did; warns where there is no room for it. The index is built when the bulk is in: that
 -- is several times faster than to grow it row by row. Who finds another at it waits, and finds it
 -- built. Where there is no room for it, a search compares every vector: that is no reason to fail
--- what comes with the index. Raises RG424.
+-- what comes with the index.
 create or replace function ragdb_internal.build_index(corpus ragdb.corpora, space_id integer)
 returns boolean
 language plpgsql
@@ -62,15 +79,10 @@ begin
   if v_space.space_id is null then
     return false;
   end if;
-  perform ragdb_internal.check_may_index();
+  perform ragdb_internal.warn_of_pgvector();
   select e.* into strict v_embedder from ragdb.embedders e
     where e.embedder_id = v_space.embedder_id;
-  -- the graph is built in memory when it fits; up to 4 GB, more where the server allows more
-  perform set_config('maintenance_work_mem', greatest(
-      (select s.setting::bigint from pg_settings s where s.name = 'maintenance_work_mem'),
-      least(4194304, 65536
-        + corpus.chunks * (v_embedder.dims * 2 + v_space.m * 40 + 200)::bigint / 1024))
-    || 'kB', true);
+  perform ragdb_internal.set_for_build(corpus.chunks, v_embedder.dims, v_space.m);
   execute format(
     'create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_cosine_ops)'
     ' with (m = %s, ef_construction = %s)',
@@ -107,4 +119,4 @@ end $$;
 comment on function ragdb.index_space is
   'Builds the HNSW index of a space of a corpus (the current one unless an embedder is named) when '
   'it has 10,000 chunks and none yet, and says whether it did; warns where there is no room for '
-  'it. Raises RG400, RG401, RG404, RG424.';
+  'it. Raises RG400, RG401, RG404.';

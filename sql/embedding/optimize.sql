@@ -1,9 +1,8 @@
 -- The upkeep of a corpus in one call: what its ranking counts with, and the index of its vectors.
 
--- Builds the index of the current space of a corpus where it is due, a static embedder made the
--- vectors, and this pgvector may; the caller holds the corpus lock. Under any other embedder the
--- worker that makes the last vector builds the index. A pgvector that must not build one is no
--- reason to refuse the rest: a search compares every vector then.
+-- Builds the index of the current space of a corpus where it is due and a static embedder made the
+-- vectors; the caller holds the corpus lock. Under any other embedder the worker that makes the
+-- last vector builds the index.
 create or replace function ragdb_internal.index_static(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -11,9 +10,7 @@ as $$
 declare
   v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
 begin
-  if ragdb_internal.may_build_hnsw(ragdb_internal.pgvector_version())
-    and ragdb_internal.is_static(v_space.embedder_id)
-  then
+  if ragdb_internal.is_static(v_space.embedder_id) then
     perform ragdb_internal.build_index(corpus, v_space.space_id);
   end if;
 end $$;
@@ -50,7 +47,7 @@ end $$;
 comment on function ragdb.optimize_corpus is
   'Sets a corpus''s pivot to the mean length of its chunks (from 10,000 chunks on only where it '
   'is over 25 % off), brings bounds and blocks up to date, drops lexemes that no chunk has, and '
-  'builds the index of vectors under a static embedder as ragdb.index_space does, where this '
-  'pgvector may. A part keeps the pivot of its whole; with the name of the whole, the statistics '
-  'of all parts are summed and all get one pivot: the given one, which servers that have parts of '
-  'one corpus must agree on, or the mean. Raises RG400, RG401, RG404.';
+  'builds the index of vectors under a static embedder as ragdb.index_space does. A part keeps '
+  'the pivot of its whole; with the name of the whole, the statistics of all parts are summed and '
+  'all get one pivot: the given one, which servers that have parts of one corpus must agree on, or '
+  'the mean. Raises RG400, RG401, RG404.';

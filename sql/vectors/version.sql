@@ -11,8 +11,9 @@ create or replace function ragdb_internal.pgvector_version() returns text
 language sql stable parallel safe
 return (select e.extversion from pg_catalog.pg_extension e where e.extname = 'vector');
 
--- Tells whether a version of pgvector builds HNSW indexes without writing behind its memory.
-create or replace function ragdb_internal.may_build_hnsw(version text) returns boolean
+-- Tells whether several processes may build an HNSW index in a version of pgvector. Before 0.8.2
+-- they write behind their memory.
+create or replace function ragdb_internal.may_build_in_parallel(version text) returns boolean
 language sql immutable parallel safe
 return coalesce(ragdb_internal.version_numbers(version) >= '{0,8,2}', false);
 
@@ -21,21 +22,16 @@ create or replace function ragdb_internal.may_vacuum_hnsw(version text) returns 
 language sql immutable parallel safe
 return coalesce(ragdb_internal.version_numbers(version) >= '{0,8,4}', false);
 
--- Refuses to build an HNSW index by a pgvector before 0.8.2, and warns before 0.8.4. Raises RG424.
-create or replace function ragdb_internal.check_may_index() returns void
+-- Warns whoever builds an HNSW index by a pgvector before 0.8.4.
+create or replace function ragdb_internal.warn_of_pgvector() returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_version constant text := ragdb_internal.pgvector_version();
 begin
-  if not ragdb_internal.may_build_hnsw(v_version) then
-    raise exception 'pgvector % builds no HNSW index here', coalesce(v_version, 'that is missing')
-      using errcode = 'RG424',
-        detail = 'a parallel build of such an index overflows a buffer before version 0.8.2',
-        hint = 'install pgvector 0.8.4 or newer, then: alter extension vector update';
-  elsif not ragdb_internal.may_vacuum_hnsw(v_version) then
-    raise warning 'vacuum can corrupt HNSW indexes of pgvector %', v_version
+  if not ragdb_internal.may_vacuum_hnsw(v_version) then
+    raise warning 'vacuum can corrupt HNSW indexes of pgvector %', coalesce(v_version, '?')
       using hint = 'install pgvector 0.8.4 or newer, then: alter extension vector update';
   end if;
 end $$;

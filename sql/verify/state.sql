@@ -100,10 +100,10 @@ returns ragdb_internal.verified
 language sql stable parallel safe
 return (
   select row(1, null, case
-    when not ragdb_internal.may_build_hnsw(v.version) then array[row('pgvector', 'error',
-      'pgvector ' || v.version, 'a parallel build of an HNSW index overflows a buffer; ragdb '
-        || 'builds none by it', 'install 0.8.4 or newer, then: alter extension vector update')
-        ::ragdb.finding]
+    when not ragdb_internal.may_build_in_parallel(v.version) then array[row('pgvector', 'warning',
+      'pgvector ' || v.version, 'a parallel build of an HNSW index overflows a buffer, as of '
+        || '`reindex` or a restore; ragdb builds in one process',
+      'install 0.8.4 or newer, then: alter extension vector update')::ragdb.finding]
     when not ragdb_internal.may_vacuum_hnsw(v.version) then array[row('pgvector', 'warning',
       'pgvector ' || v.version, 'vacuum can corrupt its HNSW indexes',
       'install 0.8.4 or newer, then: alter extension vector update')::ragdb.finding]

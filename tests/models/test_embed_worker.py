@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import SimpleNamespace
@@ -52,36 +51,6 @@ def test_a_worker_empties_the_queue(clone: str) -> None:
         done = Worker(clone, batch=7).run(until="empty")
         assert (done.embedded, done.failed) == (50, 0)
         assert status(db, "coverage") == 1
-
-
-def test_a_worker_goes_on_where_pgvector_builds_no_index(
-    clone: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    # as of a corpus of as many chunks as have an index
-    spaces = Worker._spaces
-
-    def lacking(self: Any, db: Any) -> list[Any]:
-        return [replace(space, lacks_index=True) for space in spaces(self, db)]
-
-    monkeypatch.setattr(Worker, "_spaces", lacking)
-    with corpus_of(clone, 3) as db:
-        db.execute("update ragdb.corpora set chunks = 20000 where name = 'docs'")
-        db.execute("update pg_extension set extversion = '0.8.1' where extname = 'vector'")
-        at_work = Worker(clone)
-        thread = threading.Thread(target=at_work.run, kwargs={"poll": 0.05})
-        thread.start()
-        try:
-            until(lambda: at_work.indexer.refused is not None)
-            time.sleep(0.3)  # some more rounds
-            put(db, {"new": "something new"})
-            until(lambda: at_work.done.embedded == 4)
-            assert thread.is_alive()
-        finally:
-            at_work.stop()
-            thread.join(120)
-    (said,) = [record.getMessage() for record in caplog.records if record.name == "ragdb.worker"]
-    assert "pgvector 0.8.1 builds no HNSW index here" in said
-    assert "alter extension vector update" in said
 
 
 def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str) -> None:

@@ -1592,7 +1592,7 @@ class Functions(Caller):
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
         named) when it has 10,000 chunks and none yet, and says whether it did; warns where
-        there is no room for it. Raises RG400, RG401, RG404, RG424.
+        there is no room for it. Raises RG400, RG401, RG404.
         """
         return self._value(calls.INDEX_SPACE, locals())
 
@@ -2216,10 +2216,10 @@ class Functions(Caller):
         """Sets a corpus's pivot to the mean length of its chunks (from 10,000 chunks on only
         where it is over 25 % off), brings bounds and blocks up to date, drops lexemes that no
         chunk has, and builds the index of vectors under a static embedder as
-        ragdb.index_space does, where this pgvector may. A part keeps the pivot of its whole;
-        with the name of the whole, the statistics of all parts are summed and all get one
-        pivot: the given one, which servers that have parts of one corpus must agree on, or
-        the mean. Raises RG400, RG401, RG404.
+        ragdb.index_space does. A part keeps the pivot of its whole; with the name of the
+        whole, the statistics of all parts are summed and all get one pivot: the given one,
+        which servers that have parts of one corpus must agree on, or the mean. Raises RG400,
+        RG401, RG404.
         """
         return self._row(calls.OPTIMIZE_CORPUS, rows.OptimizeCorpusRow, locals())
 

@@ -83,9 +83,11 @@ def test_to_optimize_leaves_what_workers_embed_to_them(db: Connection) -> None:
     assert indexed(db) == {"docs": False}
 
 
-@pytest.mark.parametrize("version", ["0.8.1", None])
-def test_to_optimize_is_not_refused_where_pgvector_may_not_index(
-    loaded: Database, db: Connection, version: str | None
+@pytest.mark.parametrize(
+    ("version", "processes"), [("0.8.1", "0"), (None, "0"), ("0.8.2", "7"), ("0.8.5", "7")]
+)
+def test_several_processes_build_an_index_only_where_pgvector_does_it_right(
+    loaded: Database, db: Connection, version: str | None, processes: str
 ) -> None:
     loaded.create_corpus("docs")
     fill(loaded)
@@ -94,10 +96,11 @@ def test_to_optimize_is_not_refused_where_pgvector_may_not_index(
         "create or replace function ragdb_internal.pgvector_version() returns text"
         f" language sql stable parallel safe return {'null' if version is None else repr(version)}"
     )
-    db.execute("update ragdb.corpora set pivot = 1")
-    ((before, after),) = db.execute(f"select pivot_before, pivot from ({OPTIMIZE}) o").fetchall()
-    assert before == 1 < after
-    assert indexed(db) == {"docs": False}
+    db.execute("set local max_parallel_maintenance_workers = 7")
+    db.execute(OPTIMIZE)
+    assert indexed(db) == {"docs": True}
+    # to the end of the transaction, as all settings that a build needs
+    assert db.execute("show max_parallel_maintenance_workers").fetchall() == [(processes,)]
 
 
 @pytest.mark.parametrize("call", [OPTIMIZE, "select ragdb.index_space('docs')"])
