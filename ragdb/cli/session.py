@@ -124,12 +124,16 @@ class Session:
             on_notice=self.on_notice,
             application_name=f"ragdb/{__version__} {self.verb}",
         )
-        in_turns(db.connection)
-        lost.watch(db.connection)
-        if self.verb not in ("doctor", "status") and scripts.is_another(db.connection):
-            self.note(
-                f"the schema is not that of ragdb {__version__}; `ragdb init` brings it there"
-            )
+        try:
+            in_turns(db.connection)
+            lost.watch(db.connection)
+            if self.verb not in ("doctor", "status") and scripts.is_another(db.connection):
+                self.note(
+                    f"the schema is not that of ragdb {__version__}; `ragdb init` brings it there"
+                )
+        except BaseException:
+            db.connection.close()
+            raise
         return db
 
     @functools.cached_property

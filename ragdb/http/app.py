@@ -33,6 +33,7 @@ from ragdb.http import (
 from ragdb.http.config import Config
 from ragdb.http.examples import show
 from ragdb.http.gate import Answer, Gate
+from ragdb.http.models import Error
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 from ragdb.version import __version__
@@ -116,8 +117,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
         for operations in document["paths"].values():
             for operation in operations.values():
                 operation["responses"].pop("422", None)
+        schemas = document["components"]["schemas"]
         for unused in ("HTTPValidationError", "ValidationError"):
-            document["components"]["schemas"].pop(unused, None)
+            schemas.pop(unused, None)
+        # which failures() names
+        schemas[Error.__name__] = Error.model_json_schema()
         show(document)
         app.openapi_schema = document
     return app.openapi_schema

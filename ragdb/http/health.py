@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from ragdb.client.client import AsyncClient
-from ragdb.http import models as m
 from ragdb.http.gate import Answer
+from ragdb.http.routes import ERROR
 from ragdb.http.server import Server
 from ragdb.version import __version__
 
@@ -36,7 +36,7 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer({"status": "ok", "version": __version__})
 
     unknown: dict[int | str, dict[str, Any]] = {
-        400: {"model": m.Error, "description": "There is no such parameter (BAD_REQUEST)."}
+        400: {"description": "There is no such parameter (BAD_REQUEST).", "content": ERROR}
     }
     unready: dict[int | str, dict[str, Any]] = {
         503: {"model": Health, "description": "The database does not answer."}

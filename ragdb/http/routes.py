@@ -26,6 +26,9 @@ WHAT = {
     503: "The database or a worker is missing (SERVICE_UNAVAILABLE, PARTITION).",
 }
 
+# named, because of a model FastAPI would make a validator for each status of each route
+ERROR = {"application/json": {"schema": {"$ref": f"#/components/schemas/{m.Error.__name__}"}}}
+
 bearer = HTTPBearer(auto_error=False, description="A token of `ragdb token create`.")
 Token = Annotated[Any, Security(bearer)]
 Count = Annotated[int, Query(ge=1, le=10000)]
@@ -35,7 +38,7 @@ InCorpus = Annotated[m.Corpus, Query()]
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors that a route may answer, for the OpenAPI document."""
     listed = sorted({400, 401, 408, 413, 429, 500, 503, *statuses})
-    return {status: {"model": m.Error, "description": WHAT[status]} for status in listed}
+    return {status: {"description": WHAT[status], "content": ERROR} for status in listed}
 
 
 class Routes:

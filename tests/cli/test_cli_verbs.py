@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from unittest.mock import Mock
 
 import psycopg
@@ -358,6 +358,23 @@ def test_a_limit_that_ends_a_verb_is_named(run: Run) -> None:
         result = run("verify")
     assert result.exit_code == 3
     assert "PGOPTIONS='-c statement_timeout=0'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "step", ["ragdb.client.connecting.is_pooled", "ragdb.server.scripts.is_another"]
+)
+def test_a_connection_that_a_limit_ends_as_it_begins_is_closed(
+    demo: Run, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    begun = []
+
+    def ends(connection: psycopg.Connection[Any]) -> NoReturn:
+        begun.append(connection)
+        raise psycopg.errors.QueryCanceled("canceling statement due to statement timeout")
+
+    monkeypatch.setattr(step, ends)
+    assert demo("corpus", "ls").exit_code == 3
+    assert [connection.closed for connection in begun] == [True]
 
 
 def test_a_database_without_schema_exits_with_3_and_says_init(run: Run, server: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
@@ -16,6 +17,9 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi import checks
 
+from ragdb.http.app import create_app
+from ragdb.http.config import Config
+from ragdb.http.models import Error
 from tests.http.conftest import Api
 from tests.sql.conversations import uuid
 
@@ -113,3 +117,16 @@ def test_a_generated_client_has_names_that_speak_for_themselves(api: Api) -> Non
     # one of two models that share a name would be called by its module
     schemas = document["components"]["schemas"]
     assert {name for name, schema in schemas.items() if schema.get("title", name) != name} == set()
+
+
+def test_the_shape_of_an_error_is_made_ready_for_no_route(api: Api) -> None:
+    """Each answers so at eight statuses or more: it was most of what a server does as it starts."""
+    app = create_app(Config(api.dsn))
+    ready = [
+        (route.path, status)
+        for route in app.routes
+        if isinstance(route, APIRoute)
+        for status, field in route.response_fields.items()
+        if field.field_info.annotation is Error
+    ]
+    assert ready == []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from uuid import UUID
 
 import psycopg
 import pytest
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.waiting import after_commit
 
 PARENTS = (
@@ -56,9 +56,22 @@ def home(db: Connection, trace_id: UUID) -> str:
     return str(rows[0][0])
 
 
+def fill(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+
+
+@pytest.fixture
+def any_db(any_version: Server, any_filled: str) -> Iterator[Connection]:
+    """In a session of the file's own: what tables come and go is told to each plan of a session.
+
+    That of all files keeps thousands of plans.
+    """
+    with any_version.rolled_back(any_filled) as db:
+        yield db
+
+
 @pytest.fixture
 def docs(any_db: Connection) -> Connection:
-    any_db.execute("select ragdb.create_corpus('docs')")
     return any_db
 
 
