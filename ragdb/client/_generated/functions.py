@@ -99,8 +99,8 @@ class Functions(Caller):
         messages as ragdb.put_conversations takes them, each with an id of its own. A parent
         is a turn of the session. A turn without created_at is said now. Returns a row for
         each: its position from 0, its chunk id, what was derived of it, and whether it was
-        there. A turn that is there is not written again; with another text, role, speaker or
-        parent it is refused. document is {"title", "language", "metadata"} of a session that
+        there. A turn that is there is not written again; where it says anything else than
+        before, it is refused. document is {"title", "language", "metadata"} of a session that
         is new. What is read and written does not grow with the session while its turns come
         in the order of their times. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
