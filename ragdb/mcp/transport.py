@@ -72,8 +72,8 @@ class _Guard:
 
             given = dict(scope["headers"]).get(b"authorization", b"")
             if not hmac.compare_digest(given, self.expected):
-                said = "the bearer token is not that of" if given else "a bearer token is required by"
-                message = f"{said} this server: send the text of its {TOKEN}"
+                what = "the bearer token is not that" if given else "give the bearer token"
+                message = f"{what} of this server: send the text of its {TOKEN}"
                 error = {"code": INVALID_REQUEST, "message": message}
                 body = {"jsonrpc": "2.0", "id": None, "error": error}
                 refusal = JSONResponse(body, 401, {"WWW-Authenticate": "Bearer"})

@@ -368,7 +368,7 @@ def test_a_client_with_the_token_calls_every_tool_over_http(http: str, trace: st
 
     check(asyncio.run(asyncio.wait_for(run(), 120)), trace)
     for headers, says in (
-        ({}, "a bearer token is required by this server"),
+        ({}, "give the bearer token of this server"),
         ({"Authorization": "Bearer other"}, "the bearer token is not that of this server"),
     ):
         with pytest.raises(urllib.error.HTTPError, match="401") as refused:
