@@ -17,16 +17,19 @@ from ragdb.server.prepare import NotReady, admit, owned_otherwise, prepare
 from ragdb.server.roles import SCHEMAS, become_owner, may_be_owner, rights
 from ragdb.server.scripts import (
     is_current,
+    loaded,
+    newer_version,
     other_tables,
     revisions,
     run,
+    stamp,
     stamp_tables,
     unknown_revision,
 )
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from alembic.runtime.environment import EnvironmentContext
     from sqlalchemy.exc import DBAPIError
@@ -43,10 +46,11 @@ NOT_DONE = {
 }
 
 
-def migrate(dsn: str, *, force: bool = False) -> bool:
+def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | None = None) -> bool:
     """Bring the schema of a database to that of this package; return whether anything was done.
 
-    `force` reloads functions and views even where the schema is current.
+    `force` reloads functions and views even where the schema is current. `say` hears of those of
+    another build that were replaced.
     Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
     """
     with in_turns(connect(dsn)) as connection:
@@ -57,6 +61,7 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
         if not force and is_current(connection):
             return False
         readonly.check("init writes", connection)
+        before = loaded(connection)
     from alembic import command
     from alembic.config import Config
     from sqlalchemy.exc import DBAPIError
@@ -73,7 +78,11 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
                     raise
             except DBAPIError as error:
                 raise _first(error) from None
-    return not config.attributes.get("was_current", False)
+    if config.attributes.get("was_current", False):
+        return False
+    if say and before and not stamp().endswith(before):
+        say(f"the functions of {before} were replaced by those of ragdb {__version__} here")
+    return True
 
 
 def _first(error: DBAPIError) -> BaseException:
@@ -159,6 +168,12 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
             raise NotReady(
                 f"the schema is of a newer ragdb than {__version__}, which does not know its"
                 f" revision {unknown}; upgrade the package",
+                [],
+            )
+        if newer := newer_version(connection):
+            raise NotReady(
+                f"the schema is of ragdb {newer}, which is newer than {__version__}; upgrade the"
+                " package",
                 [],
             )
         if other_tables(connection):

@@ -754,6 +754,27 @@ def test_the_schema_of_a_newer_ragdb_is_left_as_it_is(run: Run, clone: str) -> N
     assert "ragdb init" not in result.stdout
 
 
+@pytest.mark.parametrize("flag", ["--no-manual", "--force"])
+def test_functions_of_a_newer_version_are_left_as_they_are(run: Run, clone: str, flag: str) -> None:
+    with ragdb.connect(clone) as database:
+        database.connection.execute("comment on schema ragdb is 'ragdb 0.10.2, source 00ff'")
+    result = run("init", flag)
+    assert result.exit_code == 3
+    assert "the schema is of ragdb 0.10.2, which is newer than 0.1.0; upgrade" in result.stderr
+    result = run("doctor")
+    assert "FAIL  schema: of ragdb 0.10.2, which is newer than this" in result.stdout
+    assert "pip install --upgrade ragdb-postgres" in result.stdout
+
+
+def test_it_is_said_that_functions_of_another_build_were_replaced(run: Run, clone: str) -> None:
+    assert "replaced" not in run("init", "--force", "--no-manual").stderr
+    with ragdb.connect(clone) as database:
+        database.connection.execute("comment on schema ragdb is 'ragdb 0.1.0, source 00ff'")
+    result = run("init", "--no-manual")
+    assert result.exit_code == 0
+    assert "the functions of ragdb 0.1.0, source 00ff were replaced by those of" in result.stderr
+
+
 @pytest.mark.usefixtures("short_manual")
 def test_who_may_be_the_owner_only_by_set_role_installs_the_manual_too(
     run: Run, clone: str
