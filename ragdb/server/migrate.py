@@ -50,7 +50,7 @@ def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | Non
     """Bring the schema of a database to that of this package; return whether anything was done.
 
     `force` reloads functions and views even where the schema is current. `say` hears of those of
-    another build that were replaced.
+    another build that were replaced, and whom this waits for.
     Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
     """
     with in_turns(connect(dsn)) as connection:
@@ -67,7 +67,7 @@ def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | Non
     from sqlalchemy.exc import DBAPIError
 
     with as_file(files("ragdb.migrations")) as folder:
-        config = Config(attributes={"dsn": dsn, "force": force})
+        config = Config(attributes={"dsn": dsn, "force": force, "say": say})
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         for tried in range(1, TRIES + 1):
             try:
@@ -154,7 +154,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         if _is_extension(connection):
             _update_extension(connection)
             return
-        lock(connection)
+        lock(connection, environment.config.attributes.get("say"))
         # our files have no other backslashes, whatever the database or the role has set
         connection.execute("set local standard_conforming_strings = on")
         attributes = environment.config.attributes
@@ -188,9 +188,26 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
             raise OtherBuild(str(error.diag.message_primary)) from error
 
 
-def lock(connection: Connection) -> None:
-    """To the end of the transaction: be the one process that installs ragdb in this database."""
-    connection.execute("select pg_advisory_xact_lock(hashtextextended('ragdb migrate', 0))")
+def lock(connection: Connection, say: Callable[[str], object] | None = None) -> None:
+    """To the end of the transaction: be the one process that installs ragdb in this database.
+
+    There is no table yet that could be locked. Any role can take this lock; `say` hears who has it.
+    """
+    key = "hashtextextended('ragdb migrate', 0)"
+    if connection.execute(f"select pg_try_advisory_xact_lock({key})").fetchone() == (True,):
+        return
+    holders = connection.execute(
+        "select a.pid, a.usename from pg_locks l join pg_stat_activity a using (pid)"
+        " where l.locktype = 'advisory' and l.granted and a.datname = current_database()"
+        f" and (l.classid::bigint << 32 | l.objid::bigint) = {key}"
+    ).fetchall()
+    if say is not None:
+        for pid, role in holders:
+            say(
+                f"it waits for process {pid} of role {role}, which holds the lock of `ragdb init`;"
+                f" if that is none, a superuser ends it: select pg_terminate_backend({pid})"
+            )
+    connection.execute(f"select pg_advisory_xact_lock({key})")
 
 
 def run_script(revision: str) -> None:

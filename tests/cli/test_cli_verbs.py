@@ -9,6 +9,7 @@ import re
 import socket
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from ragdb.models import asking, encoders, local
 from ragdb.server.settings import Connection
 from tests.conftest import Run
 from tests.static_twin import train
+from tests.waiting import until
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
@@ -773,6 +775,27 @@ def test_it_is_said_that_functions_of_another_build_were_replaced(run: Run, clon
     result = run("init", "--no-manual")
     assert result.exit_code == 0
     assert "the functions of ragdb 0.1.0, source 00ff were replaced by those of" in result.stderr
+
+
+def test_init_says_whom_it_waits_for(run: Run, clone: str) -> None:
+    """Any role can take such a lock, and keep it."""
+    lock = "select pg_advisory_lock(hashtextextended('ragdb migrate', 0))"
+    waiting = "select from pg_locks where locktype = 'advisory' and not granted"
+
+    def let_go(holder: psycopg.Connection[Any]) -> None:
+        until(lambda: holder.execute(waiting).fetchall())
+        holder.close()
+
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(clone, user="stranger") as holder:
+        holder.autocommit = True
+        holder.execute(lock)
+        pid = holder.info.backend_pid
+        letting_go = pool.submit(let_go, holder)
+        result = run("init", "--force", "--no-manual")
+        letting_go.result()
+    assert result.exit_code == 0
+    assert f"waits for process {pid} of role stranger" in result.stderr
+    assert f"pg_terminate_backend({pid})" in result.stderr
 
 
 @pytest.mark.usefixtures("short_manual")
