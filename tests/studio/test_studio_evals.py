@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 import ragdb
+from ragdb.models.worker import Worker
 from tests.http.conftest import Api
 from tests.studio.conftest import CASE, CASES, CLAIM, KERN, logged_in, report
 
@@ -226,3 +227,17 @@ def test_the_api_is_shown_from_this_server_alone(site: Api) -> None:
         assert not re.search(r"(src|href)=\"(https?:)?//", answer.text)
         for path in re.findall(r'(?:src|href)="(/docs/[^"]+)"', answer.text):
             assert client.get(path).status_code == 200
+
+
+def test_a_map_lights_every_hit_however_few_chunks_it_has(site: Api) -> None:
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("mapped")
+        for n in range(9):
+            db.put_text("mapped", f"{n}.md", f"The zebra {n} waits {n * n} days.")
+        db.embed_corpus("mapped", "hash")
+        Worker(site.dsn).run(until="empty")
+    asked = {"corpus": "mapped", "q": "zebra waits", "count": "1"}
+    with logged_in(site) as client:
+        page = client.get("/studio/map", params=asked).text
+    assert page.count(' lit" cx=') == 9
+    assert "9 of 9 hits among them" in page
