@@ -153,10 +153,13 @@ class Examination:
             self.check("rights to migrate", None, found, fix)
         else:
             self.check("rights to migrate", False, lacks.reason, "\n      ".join(lacks.statements))
-        newer = None if current else scripts.unknown_revision(connection)
+        newer = None
+        if not current and (revision := scripts.unknown_revision(connection)):
+            newer = f"of a newer ragdb than this, whose revision {revision} is not known here"
+        elif version := scripts.newer_version(connection):
+            newer = f"of ragdb {version}, which is newer than this"
         if newer:
-            found = f"of a newer ragdb than this, whose revision {newer} is not known here"
-            return self.check("schema", False, found, "pip install --upgrade ragdb-postgres")
+            return self.check("schema", False, newer, "pip install --upgrade ragdb-postgres")
         if scripts.other_tables(connection):
             found = "its tables were made by another build of this version"
             return self.check("schema", False, found, migrate.OtherBuild.hint)

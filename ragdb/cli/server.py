@@ -47,7 +47,7 @@ def init(
 
     conninfo = session.target.conninfo
     try:
-        done = migrate.migrate(conninfo, force=force)
+        done = migrate.migrate(conninfo, force=force, say=session.note)
     except NotReady as refused:
         if refused.statements:
             session.text("\n".join([*refused.statements, ""]))

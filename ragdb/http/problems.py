@@ -114,6 +114,12 @@ def register(app: FastAPI, server: Server) -> None:
         hint = {"hint": "ask for less, or raise ragdb serve --timeout and what the database sets"}
         return error(request.scope, 408, "TIMEOUT", "the statement took longer than it may", hint)
 
+    @app.exception_handler(psycopg.errors.ConfigurationLimitExceeded)
+    async def too_large(request: Request, _: Exception) -> Response:
+        message = "the statement needs more room than temp_file_limit of the database"
+        hint = {"hint": "ask for less; a DBA raises work_mem or temp_file_limit"}
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint)
+
     @app.exception_handler(psycopg.errors.InsufficientPrivilege)
     async def forbidden(request: Request, _: Exception) -> Response:
         role = request.scope["role"]
@@ -149,10 +155,8 @@ def register(app: FastAPI, server: Server) -> None:
     @app.exception_handler(PoolClosed)
     @app.exception_handler(psycopg.OperationalError)
     async def unavailable(request: Request, problem: Exception) -> Response:
-        message = {
-            "53100": "the disk of the database is full",
-            "53400": "the statement needs more room than temp_file_limit of the database",
-        }.get(getattr(problem, "sqlstate", None) or "", "the database is not available")
+        full = isinstance(problem, psycopg.errors.DiskFull)
+        message = "the disk of the database is full" if full else "the database is not available"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.InternalError_)

@@ -135,7 +135,7 @@ def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
             for document in _documents(source, options, outcome, tell):
                 _prepare(outcome, source, document, options, outcome.etag, tell)
                 tell(READ)
-                if _is_file(document) and options.get("blobs", True):
+                if _is_file(document, source.uri) and options.get("blobs", True):
                     outcome.blob, outcome.media_type = document.data, document.media_type
         except readers.ReadError as failed:
             error = failed
@@ -189,15 +189,17 @@ def _documents(
                 raise converting.not_read(command, error) from None
             raise
         documents = [
-            replace(one, data=data, media_type=kind) if _is_file(one) else one for one in found_in
+            replace(one, data=data, media_type=kind) if _is_file(one, name) else one
+            for one in found_in
         ]
     tell(READ / 2)
     return documents
 
 
-def _is_file(document: readers.Document) -> bool:
-    """Whether a document is its whole file, and keeps its bytes."""
-    return document.fragment is None and document.messages is None
+def _is_file(document: readers.Document, name: str) -> bool:
+    """Whether a document is its whole file, and keeps its bytes; what lines say is not."""
+    is_lines = document.messages is not None and readers.is_jsonl(name)
+    return document.fragment is None and not is_lines
 
 
 def _prepare(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 TOKEN = "RAGDB_MCP_TOKEN"
+INVALID_REQUEST = -32600  # of JSON-RPC
 
 
 def serve_stdio(tools: Tools) -> None:
@@ -60,17 +61,22 @@ def serve_http(tools: Tools, host: str, listener: socket.socket) -> None:
 
 
 class _Guard:
-    """Lets nobody in without the token."""
+    """Lets nobody in without the token; its refusal has the form of the transport's errors."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self.app, self.expected = app, f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            from starlette.responses import JSONResponse
+
             given = dict(scope["headers"]).get(b"authorization", b"")
             if not hmac.compare_digest(given, self.expected):
-                headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
-                await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send({"type": "http.response.body", "body": b""})
+                what = "the bearer token is not that" if given else "give the bearer token"
+                message = f"{what} of this server: send the text of its {TOKEN}"
+                error = {"code": INVALID_REQUEST, "message": message}
+                body = {"jsonrpc": "2.0", "id": None, "error": error}
+                refusal = JSONResponse(body, 401, {"WWW-Authenticate": "Bearer"})
+                await refusal(scope, receive, send)
                 return
         await self.app(scope, receive, send)

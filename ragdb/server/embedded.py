@@ -94,7 +94,7 @@ def stop(folder: Path | None = None, version: int = 18) -> bool:
 def dsn(folder: Path | None = None, version: int = 18, say: Say | None = None) -> str:
     """URI of the plain login `ragdb` on the database `ragdb`.
 
-    The server is started, the database created and migrated, as needed; `say` is that of `start`.
+    The server is started, the database created and migrated, as needed; `say` hears of it.
     """
     folder = (folder or data_folder(version)).absolute()
     superuser = start(folder, version, say)
@@ -108,7 +108,7 @@ def dsn(folder: Path | None = None, version: int = 18, say: Say | None = None) -
         was_left = unfinished.exists()
         unfinished.touch()
         _install(superuser)
-        if migrate.migrate(plain) or was_left:
+        if migrate.migrate(plain, say=say) or was_left:
             from ragdb.server import manual, static
 
             static.load_default(plain)

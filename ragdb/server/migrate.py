@@ -17,16 +17,19 @@ from ragdb.server.prepare import NotReady, admit, owned_otherwise, prepare
 from ragdb.server.roles import SCHEMAS, become_owner, may_be_owner, rights
 from ragdb.server.scripts import (
     is_current,
+    loaded,
+    newer_version,
     other_tables,
     revisions,
     run,
+    stamp,
     stamp_tables,
     unknown_revision,
 )
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from alembic.runtime.environment import EnvironmentContext
     from sqlalchemy.exc import DBAPIError
@@ -43,10 +46,11 @@ NOT_DONE = {
 }
 
 
-def migrate(dsn: str, *, force: bool = False) -> bool:
+def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | None = None) -> bool:
     """Bring the schema of a database to that of this package; return whether anything was done.
 
-    `force` reloads functions and views even where the schema is current.
+    `force` reloads functions and views even where the schema is current. `say` hears of those of
+    another build that were replaced, and whom this waits for.
     Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
     """
     with in_turns(connect(dsn)) as connection:
@@ -57,12 +61,13 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
         if not force and is_current(connection):
             return False
         readonly.check("init writes", connection)
+        before = loaded(connection)
     from alembic import command
     from alembic.config import Config
     from sqlalchemy.exc import DBAPIError
 
     with as_file(files("ragdb.migrations")) as folder:
-        config = Config(attributes={"dsn": dsn, "force": force})
+        config = Config(attributes={"dsn": dsn, "force": force, "say": say})
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         for tried in range(1, TRIES + 1):
             try:
@@ -73,7 +78,11 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
                     raise
             except DBAPIError as error:
                 raise _first(error) from None
-    return not config.attributes.get("was_current", False)
+    if config.attributes.get("was_current", False):
+        return False
+    if say and before and not stamp().endswith(before):
+        say(f"the functions of {before} were replaced by those of ragdb {__version__} here")
+    return True
 
 
 def _first(error: DBAPIError) -> BaseException:
@@ -145,7 +154,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         if _is_extension(connection):
             _update_extension(connection)
             return
-        lock(connection)
+        lock(connection, environment.config.attributes.get("say"))
         # our files have no other backslashes, whatever the database or the role has set
         connection.execute("set local standard_conforming_strings = on")
         attributes = environment.config.attributes
@@ -161,6 +170,12 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
                 f" revision {unknown}; upgrade the package",
                 [],
             )
+        if newer := newer_version(connection):
+            raise NotReady(
+                f"the schema is of ragdb {newer}, which is newer than {__version__}; upgrade the"
+                " package",
+                [],
+            )
         if other_tables(connection):
             raise OtherBuild
         drop_code(connection)
@@ -173,9 +188,26 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
             raise OtherBuild(str(error.diag.message_primary)) from error
 
 
-def lock(connection: Connection) -> None:
-    """To the end of the transaction: be the one process that installs ragdb in this database."""
-    connection.execute("select pg_advisory_xact_lock(hashtextextended('ragdb migrate', 0))")
+def lock(connection: Connection, say: Callable[[str], object] | None = None) -> None:
+    """To the end of the transaction: be the one process that installs ragdb in this database.
+
+    There is no table yet that could be locked. Any role can take this lock; `say` hears who has it.
+    """
+    key = "hashtextextended('ragdb migrate', 0)"
+    if connection.execute(f"select pg_try_advisory_xact_lock({key})").fetchone() == (True,):
+        return
+    holders = connection.execute(
+        "select a.pid, a.usename from pg_locks l join pg_stat_activity a using (pid)"
+        " where l.locktype = 'advisory' and l.granted and a.datname = current_database()"
+        f" and (l.classid::bigint << 32 | l.objid::bigint) = {key}"
+    ).fetchall()
+    if say is not None:
+        for pid, role in holders:
+            say(
+                f"it waits for process {pid} of role {role}, which holds the lock of `ragdb init`;"
+                f" if that is none, a superuser ends it: select pg_terminate_backend({pid})"
+            )
+    connection.execute(f"select pg_advisory_xact_lock({key})")
 
 
 def run_script(revision: str) -> None:

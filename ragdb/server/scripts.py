@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[Any]
 
+_STAMP = re.compile(r"ragdb (\d+(?:\.\d+)*), source \w+$")
+
 
 def order(folder: Traversable) -> dict[str, str]:
     """The files that ORDER of a folder lists, in loading order, each with its sentence."""
@@ -134,6 +136,22 @@ def _stamped(connection: Connection) -> str | None:
         " from pg_namespace where nspname = 'ragdb'"
     ).fetchone()
     return row[0] if row else None
+
+
+def loaded(connection: Connection) -> str | None:
+    """The version and the hash of what was loaded, where the schema has a stamp."""
+    found = _STAMP.search(_stamped(connection) or "")
+    return found[0] if found else None
+
+
+def newer_version(connection: Connection) -> str | None:
+    """The version of ragdb that loaded the schema, where it is a later one than this."""
+    found = _STAMP.search(_stamped(connection) or "")
+    return found[1] if found and _numbers(found[1]) > _numbers(__version__) else None
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
 
 
 def unknown_revision(connection: Connection) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from typing import Annotated
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -12,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
+from ragdb.errors import TraceNotFound
 from ragdb.http import personal
 from ragdb.http.transactions import Refused
 from ragdb.studio import reports, runs, sessions
@@ -62,11 +64,18 @@ def register(router: APIRouter, studio: Studio) -> None:
         async with studio.transaction(request) as db:
             found = await personal.served_run(db, id)
             sheet = await runs.load(db, found)
+            sees_traces = await _sees_traces(db, sheet)
             baseline = await db.baseline_run(found.rag, found.eval)
             chosen = runs.until(await _latest(db, found.rag, found.eval, 1000), id, 2)
         other = runs.compared_with(chosen, baseline)
         return studio.page(
-            request, "run.html", sheet=sheet, failed=failed, baseline=baseline, other=other
+            request,
+            "run.html",
+            sheet=sheet,
+            sees_traces=sees_traces,
+            failed=failed,
+            baseline=baseline,
+            other=other,
         )
 
     @router.get("/evals/run/{id}/report.html")
@@ -134,6 +143,18 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
             broken=[row for row in found if row.subject == "retriever"],
             blind=[row for row in found if row.subject == "case"],
         )
+
+
+async def _sees_traces(db: AsyncClient, sheet: runs.Sheet) -> bool:
+    """Whether the role sees the traces of a run, which are all of who ran it."""
+    recorded = next((case.of.trace_id for case in sheet.cases if case.of.trace_id), None)
+    if recorded is None:
+        return True
+    with suppress(TraceNotFound):
+        async with db.connection.transaction():
+            await db.get_trace(recorded)
+            return True
+    return False
 
 
 async def _latest(

@@ -47,12 +47,12 @@ def register(router: APIRouter, studio: Studio) -> None:
                 chosen = await _first_embedded(db, corpora) or chosen
             placed, asked = [], None
             found: dict[str, int] = {}
-            if chosen is not None:
-                placed = list(await db.map_corpus(chosen, count, q.strip() or None))
-            if placed and placed[-1].chunk_id is None:
-                asked = _place(placed.pop())
             if chosen is not None and q.strip():
                 found = {hit.chunk_id: hit.rank for hit in await db.search(chosen, q, LIT)}
+            if chosen is not None:
+                placed = list(await db.map_corpus(chosen, count, q.strip() or None, [*found]))
+            if placed and placed[-1].chunk_id is None:
+                asked = _place(placed.pop())
         folders = {folder(row.source) for row in placed}
         group = folder if len(folders) > 1 else str
         groups = Counter(group(row.source) for row in placed)

@@ -17,6 +17,7 @@ from ragdb.http import personal
 from ragdb.http.records import served_trace
 from ragdb.studio.pages import Blank, Studio
 from ragdb.studio.parts import Part, stacked
+from ragdb.studio.turns import speakers
 
 # what a browser sends for a time has no zone: it is UTC, as the page says
 Moment = Annotated[datetime | None, Blank]
@@ -82,6 +83,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             found = await served_trace(db, id)
             readable = found.corpus in {row.name for row in await db.list_corpora()}
             checked = await db.verify_trace(id)
+            hits = await _hits(db, found, readable)
+            read = [chunk.chunk_id for _, chunk, _ in hits if chunk is not None]
             page: dict[str, Any] = {
                 "trace": found,
                 "readable": readable,
@@ -89,7 +92,8 @@ def register(router: APIRouter, studio: Studio) -> None:
                 "stages": await db.trace_stages(id),
                 "reranks": {row.chunk_id: row for row in await db.trace_reranks(id)},
                 "token": await _token(db, found) if readable else None,
-                "hits": await _hits(db, found, readable),
+                "hits": hits,
+                "turns": await speakers(db, found.corpus, read),
                 "verdict": await db.replay(id) if replay and readable else None,
                 "changes": await db.replay_hits(id) if replay and readable else [],
                 "why": None,
@@ -99,7 +103,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             }
             if chunk is not None and readable:
                 # one that was a hit may be gone since
-                if chunk not in {hit.chunk_id for hit, _, _ in page["hits"]}:
+                if chunk not in {hit.chunk_id for hit, _, _ in hits}:
                     page["chunk"] = await db.find_chunk(found.corpus, chunk.strip())
                 page["why"] = await db.why_not(id, page["chunk"])
         return studio.page(request, "trace.html", **page)

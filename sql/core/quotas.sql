@@ -13,7 +13,8 @@ create or replace function ragdb_internal.quota() returns ragdb.role_quotas
 language sql stable parallel safe
 return ragdb_internal.quota_of(ragdb_internal.caller(), ragdb_internal.caller_oid());
 
--- Refuses what is over a quota. Raises RG470.
+-- Refuses what is over a quota. The message has the figures, because it alone goes through every
+-- door. Raises RG470.
 create or replace function ragdb_internal.refuse_quota(
   what text, taken bigint, quota bigint, role text default ragdb_internal.caller())
 returns void
@@ -21,8 +22,9 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  raise exception 'role % has no %', ragdb_internal.quote(role), what
-    using errcode = 'RG470', detail = format('it may have %s and has %s', quota, taken),
+  raise exception 'role % has no %: it may have % and has %', ragdb_internal.quote(role), what,
+      quota, taken
+    using errcode = 'RG470', detail = 'a role without a quota of its own has that of public',
       hint = 'an admin lists quotas by ragdb.list_quotas() and sets one by ragdb.set_quota()';
 end $$;
 

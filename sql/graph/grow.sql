@@ -1,7 +1,8 @@
 -- Appending turns to a session: what is refused, what is there already, and what is new.
 
--- Returns turns that are appended as a conversation; those without a time are said now.
-create or replace function ragdb_internal.given_session(session text, turns jsonb)
+-- Returns turns that are appended as a conversation; those without a time are said at that one.
+create or replace function ragdb_internal.given_session(
+  session text, turns jsonb, said timestamptz)
 returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
@@ -9,7 +10,7 @@ return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
   'messages', case pg_catalog.jsonb_typeof(turns) when 'array' then (
       select coalesce(pg_catalog.jsonb_agg(
           case when pg_catalog.jsonb_typeof(t.v) = 'object' and t.v ->> 'created_at' is null
-            then t.v || pg_catalog.jsonb_build_object('created_at', ragdb_internal.now())
+            then t.v || pg_catalog.jsonb_build_object('created_at', said)
             else t.v end order by t.n), '[]')
         from pg_catalog.jsonb_array_elements(turns) with ordinality t (v, n))
     else turns end));
@@ -96,13 +97,31 @@ return (
       where p.corpus_id = lacking_parent.corpus_id and p.chunk_id = g.parent_id
         and e.child_no = lacking_parent.chunk_no and e.edge_type = g.edge_type));
 
+-- Says in what a turn that comes again is another than the stored one, of what it may come without;
+-- null where in nothing. `said` is the time of turns that come without one.
+create or replace function ragdb_internal.other_field(
+  stored ragdb.turns, again ragdb_internal.parsed_turn, said timestamptz)
+returns text
+language sql stable parallel safe
+return coalesce(
+  (select case when stored.given ? f.name
+      then pg_catalog.format('its %s is %s', f.name,
+        ragdb_internal.quote(stored.given ->> f.name))
+      else 'it came without ' || f.name end
+    from pg_catalog.jsonb_each(again.given) f (name, value)
+    where stored.given -> f.name is distinct from f.value
+    order by f.name limit 1),
+  case when again.created_at not in (stored.created_at, other_field.said)
+    then 'it was said at ' || (pg_catalog.to_jsonb(stored.created_at) #>> '{}') end);
+
 -- A given turn whose id is there already; differs says in what it is another, or is null.
 create type ragdb_internal.stored_turn as (
   place bigint, raw_id text, chunk_id text, differs text);
 
 -- Returns those of some turns whose ids are there already.
 create or replace function ragdb_internal.stored_turns(
-  corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
+  corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[],
+  said timestamptz)
 returns setof ragdb_internal.stored_turn
 language sql stable parallel safe
 begin atomic
@@ -111,20 +130,18 @@ begin atomic
       when t.session_id <> g.session_id
         then 'session ' || ragdb_internal.quote(t.session_id) || ' has it'
       when t.role <> g.role then 'its role is ' || t.role
-      when t.speaker is distinct from g.given ->> 'speaker' and g.given ->> 'speaker' is not null
-        then case when t.speaker is null then 'it has no speaker'
-          else 'its speaker is ' || ragdb_internal.quote(t.speaker) end
       when ragdb_internal.content_hash(c.text) <> ragdb_internal.content_hash(g.text)
         then 'it has another text'
       when l.parent is not null
-        then 'it does not have the parent ' || ragdb_internal.quote(l.parent) end
+        then 'it does not have the parent ' || ragdb_internal.quote(l.parent)
+      else ragdb_internal.other_field(t, g, stored_turns.said) end
     from pg_catalog.unnest(turns) g
     cross join lateral (
       select c.chunk_no, c.text from ragdb.chunks c
         where c.corpus_id = stored_turns.corpus_id and c.chunk_id = g.chunk_id
         offset 0) c
     left join lateral (
-      select t.session_id, t.role, t.given ->> 'speaker' as speaker from ragdb.turns t
+      select t.* from ragdb.turns t
         where t.corpus_id = stored_turns.corpus_id and t.chunk_no = c.chunk_no
         offset 0) t on true
     cross join lateral (select ragdb_internal.lacking_parent(
@@ -133,10 +150,10 @@ end;
 
 -- Returns those of some turns that are not stored yet. Who sends a turn again sends what he sent
 -- before: it is there, and nothing is written. Anything else under its id is another turn, and what
--- was said stays as it was said. Raises RG409 for one that is stored with another text, role,
--- speaker, session or parent.
+-- was said stays as it was said. Raises RG409 for one that is stored otherwise.
 create or replace function ragdb_internal.new_turns(
-  corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
+  corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[],
+  said timestamptz)
 returns ragdb_internal.parsed_turn[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -147,7 +164,7 @@ as $$
 #variable_conflict use_variable
 declare
   v_there constant ragdb_internal.stored_turn[] := array(
-    select s from ragdb_internal.stored_turns(corpus_id, turns, edges) s);
+    select s from ragdb_internal.stored_turns(corpus_id, turns, edges, said) s);
   v_bad ragdb_internal.stored_turn;
 begin
   select s.* into v_bad from unnest(v_there) s where s.differs is not null order by s.place limit 1;
@@ -176,7 +193,8 @@ as $$
 #variable_conflict use_column
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(append_turns.corpus, 'write');
-  v_given constant jsonb := ragdb_internal.given_session(session, append_turns.turns);
+  v_now constant timestamptz := ragdb_internal.now();
+  v_given constant jsonb := ragdb_internal.given_session(session, append_turns.turns, v_now);
   v_turns ragdb_internal.parsed_turn[];
   v_edges ragdb_internal.parsed_edge[];
   v_new ragdb_internal.parsed_turn[];
@@ -184,12 +202,12 @@ begin
   perform ragdb_internal.check_appended(v_given, document);
   v_turns := array(select t from ragdb_internal.parsed_turns(v_corpus.name, v_given) t);
   v_edges := array(select e from ragdb_internal.parsed_edges(v_corpus.name, v_given) e);
-  v_new := ragdb_internal.new_turns(v_corpus.corpus_id, v_turns, v_edges);
+  v_new := ragdb_internal.new_turns(v_corpus.corpus_id, v_turns, v_edges, v_now);
   -- where all are there already, nothing is written: not even the corpus row is locked
   if v_new <> '{}' then
     v_corpus := ragdb_internal.lock_corpus(append_turns.corpus, 'write');
     -- again, because another may have brought them meanwhile
-    v_new := ragdb_internal.new_turns(v_corpus.corpus_id, v_turns, v_edges);
+    v_new := ragdb_internal.new_turns(v_corpus.corpus_id, v_turns, v_edges, v_now);
     perform ragdb_internal.check_turns(v_turns, v_edges, ragdb_internal.known_parents(
       v_corpus.corpus_id, session, v_edges));
     perform ragdb_internal.check_replies(v_turns, array(select e from unnest(v_edges) e
@@ -215,7 +233,7 @@ comment on function ragdb.append_turns is
   'ragdb.put_conversations takes them, each with an id of its own. A parent is a turn of the '
   'session. A turn without created_at is said now. Returns a row for each: its position from 0, '
   'its chunk id, what was derived of it, and whether it was there. A turn that is there is not '
-  'written again; with another text, role, speaker or parent it is refused. document is {"title", '
+  'written again; where it says anything else than before, it is refused. document is {"title", '
   '"language", "metadata"} of a session that is new. What is read and written does not grow with '
   'the session while its turns come in the order of their times. Raises RG400, RG401, RG404, '
   'RG409, RG412, RG413.';

@@ -56,6 +56,20 @@ begin atomic
   where m.low is not null;
 end;
 
+-- Returns the vectors of some chunks in a space, where they have one.
+create or replace function ragdb_internal.vectors_of(
+  corpus_id integer, space_id integer, chunk_nos integer[])
+returns table (chunk_no integer, embedding vector)
+language sql stable parallel safe
+begin atomic
+  select n.chunk_no, e.embedding
+  from pg_catalog.unnest(vectors_of.chunk_nos) n (chunk_no)
+    cross join lateral (
+      select ragdb_internal.full_vector(o) as embedding from ragdb.chunk_embeddings o
+      where o.space_id = vectors_of.space_id and o.corpus_id = vectors_of.corpus_id
+        and o.chunk_no = n.chunk_no offset 0) e;
+end;
+
 -- Returns a place on an axis as a share of the farthest one, -1 to 1.
 create or replace function ragdb_internal.map_place(part float8, most float8) returns float8
 language sql immutable parallel safe
@@ -63,17 +77,17 @@ return pg_catalog.round(
   greatest(-1, least(1, map_place.part / map_place.most))::numeric, 4)::float8;
 
 -- Returns places, -1 to 1, of sampled chunks of a space, a few hundred of which set the axes; and
--- of the vector that was asked for (null: none), without a number, at the edge if it is beyond.
+-- of what sets none, at the edge if it is beyond: of named chunks, and of the vector that was asked
+-- for (null: none), without a number.
 create or replace function ragdb_internal.map_points(corpus_id integer, space_id integer,
-  count integer, asked vector)
+  count integer, named integer[], asked vector)
 returns table (chunk_no integer, x float8, y float8)
 language sql stable parallel safe
 begin atomic
   with taken as materialized (
-    select e.chunk_no, ragdb_internal.full_vector(e) as embedding
-    from ragdb_internal.sampled_chunks(map_points.corpus_id, map_points.count) s (chunk_no)
-      join ragdb.chunk_embeddings e on e.space_id = map_points.space_id
-        and e.corpus_id = map_points.corpus_id and e.chunk_no = s.chunk_no),
+    select v.chunk_no, v.embedding
+    from ragdb_internal.vectors_of(map_points.corpus_id, map_points.space_id, array(
+      select ragdb_internal.sampled_chunks(map_points.corpus_id, map_points.count))) v),
   middle as materialized (select avg(t.embedding) as point from taken t),
   around as materialized (
     select pg_catalog.array_agg(t.embedding - m.point order by t.n) as points,
@@ -88,22 +102,28 @@ begin atomic
   second as materialized (
     select ragdb_internal.map_axis(a.some, f.axis) as axis from around a cross join first f),
   placed as materialized (
-    select u.chunk_no, -(u.p <#> f.axis) as x, -(u.p <#> s.axis) as y
+    select u.chunk_no, u.is_taken, -(u.p <#> f.axis) as x, -(u.p <#> s.axis) as y
     from around a cross join first f cross join second s
       cross join lateral (
-        select v.chunk_no, v.p from unnest(a.numbers, a.points) v (chunk_no, p)
+        select v.chunk_no, true as is_taken, v.p from unnest(a.numbers, a.points) v (chunk_no, p)
         union all
-        select null, map_points.asked - m.point from middle m
+        select v.chunk_no, false, v.embedding - m.point
+        from middle m cross join ragdb_internal.vectors_of(
+          map_points.corpus_id, map_points.space_id, map_points.named) v
+        where v.chunk_no <> all (a.numbers)
+        union all
+        select null, false, map_points.asked - m.point from middle m
         where map_points.asked is not null) u)
   select p.chunk_no, ragdb_internal.map_place(p.x, m.most),
     ragdb_internal.map_place(p.y, m.most)
   from placed p cross join (
     select greatest(pg_catalog.max(pg_catalog.abs(o.x)), pg_catalog.max(pg_catalog.abs(o.y)),
-      1e-9) as most from placed o where o.chunk_no is not null) m;
+      1e-9) as most from placed o where o.is_taken) m;
 end;
 
 create or replace function ragdb.map_corpus(
-  corpus text, count integer default 2000, query text default null)
+  corpus text, count integer default 2000, query text default null,
+  chunk_ids text[] default null)
 returns setof ragdb.map_point
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -113,9 +133,17 @@ declare
   v_space constant ragdb.embedding_spaces := ragdb_internal.read_space(v_corpus.corpus_id);
 begin
   perform ragdb_internal.check_listed(count, 'points', 2000);
+  if chunk_ids is not null
+    and not (cardinality(chunk_ids) <= 1000 and ragdb_internal.is_list(chunk_ids))
+  then
+    raise exception 'chunk_ids is not a list of ids'
+      using errcode = 'RG400', detail = 'a list has one dimension, no null and 1,000 ids at most',
+        hint = 'pass an array, such as array[''a'', ''b'']';
+  end if;
   return query
     select c.chunk_id, c.source, c.heading, p.x, p.y
     from ragdb_internal.map_points(v_corpus.corpus_id, v_space.space_id, count,
+        ragdb_internal.chunk_numbers(v_corpus.corpus_id, chunk_ids),
         ragdb_internal.pgvector(ragdb_internal.query_embedding(
           v_corpus.corpus_id, v_space.embedder_id, query))) p
       left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = p.chunk_no
@@ -124,6 +152,7 @@ end $$;
 comment on function ragdb.map_corpus is
   'Returns chunks of a corpus as points of a plane, near each other where their embeddings are: '
   'at most count of them (1 to 2000), evenly taken, the same each time; none without embeddings. '
+  'Those of chunk_ids (1,000 at most) are among them, and change nothing of the others. '
   'With a query whose embedding is known, its place comes last, without a chunk. The axes are '
   'those along which the embeddings lie farthest apart and mean nothing by themselves. Raises '
   'RG400, RG401, RG404, RG415.';

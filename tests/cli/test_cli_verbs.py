@@ -9,6 +9,7 @@ import re
 import socket
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,6 +30,7 @@ from ragdb.models import asking, encoders, local
 from ragdb.server.settings import Connection
 from tests.conftest import Run
 from tests.static_twin import train
+from tests.waiting import until
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
@@ -769,6 +771,48 @@ def test_the_schema_of_a_newer_ragdb_is_left_as_it_is(run: Run, clone: str) -> N
     assert "FAIL  schema: of a newer ragdb than this" in result.stdout
     assert "pip install --upgrade ragdb-postgres" in result.stdout
     assert "ragdb init" not in result.stdout
+
+
+@pytest.mark.parametrize("flag", ["--no-manual", "--force"])
+def test_functions_of_a_newer_version_are_left_as_they_are(run: Run, clone: str, flag: str) -> None:
+    with ragdb.connect(clone) as database:
+        database.connection.execute("comment on schema ragdb is 'ragdb 0.10.2, source 00ff'")
+    result = run("init", flag)
+    assert result.exit_code == 3
+    assert "the schema is of ragdb 0.10.2, which is newer than 0.1.0; upgrade" in result.stderr
+    result = run("doctor")
+    assert "FAIL  schema: of ragdb 0.10.2, which is newer than this" in result.stdout
+    assert "pip install --upgrade ragdb-postgres" in result.stdout
+
+
+def test_it_is_said_that_functions_of_another_build_were_replaced(run: Run, clone: str) -> None:
+    assert "replaced" not in run("init", "--force", "--no-manual").stderr
+    with ragdb.connect(clone) as database:
+        database.connection.execute("comment on schema ragdb is 'ragdb 0.1.0, source 00ff'")
+    result = run("init", "--no-manual")
+    assert result.exit_code == 0
+    assert "the functions of ragdb 0.1.0, source 00ff were replaced by those of" in result.stderr
+
+
+def test_init_says_whom_it_waits_for(run: Run, clone: str) -> None:
+    """Any role can take such a lock, and keep it."""
+    lock = "select pg_advisory_lock(hashtextextended('ragdb migrate', 0))"
+    waiting = "select from pg_locks where locktype = 'advisory' and not granted"
+
+    def let_go(holder: psycopg.Connection[Any]) -> None:
+        until(lambda: holder.execute(waiting).fetchall())
+        holder.close()
+
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(clone, user="stranger") as holder:
+        holder.autocommit = True
+        holder.execute(lock)
+        pid = holder.info.backend_pid
+        letting_go = pool.submit(let_go, holder)
+        result = run("init", "--force", "--no-manual")
+        letting_go.result()
+    assert result.exit_code == 0
+    assert f"waits for process {pid} of role stranger" in result.stderr
+    assert f"pg_terminate_backend({pid})" in result.stderr
 
 
 @pytest.mark.usefixtures("short_manual")

@@ -289,3 +289,12 @@ def test_a_new_corpus_of_another_language_is_told_how_its_words_are_stemmed(
     assert "stemmed" not in run(*english).stderr
     done = run("ingest", tmp_path, "--corpus", "deutsch")
     assert (done.exit_code, "stemmed" in done.stderr) == (0, False)
+
+
+def test_a_file_over_a_quota_is_told_what_the_quota_is(run: Run, tmp_path: Path) -> None:
+    assert run("quota", "set", "public", "--corpus-chunks", 1).exit_code == 0
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text(f"This is {name}.")
+    done = run("ingest", tmp_path, "-c", "docs", "--prefix", ".")
+    assert done.exit_code == 4
+    assert "it may have 1 and has 1" in done.stdout

@@ -69,6 +69,18 @@ def test_a_chat_becomes_turns_each_of_which_answers_the_one_before(
     assert sources == [(name + "#line-1" * (name == "tuning.jsonl"),)]
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_chat_that_is_its_whole_file_keeps_the_original(
+    run: Run, clone: str, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes(FILES[name])
+    kept = [] if name.endswith(".jsonl") else [FILES[name]]
+    for flag, blobs in (("--no-blobs", []), ("--force", kept)):
+        assert run("ingest", tmp_path / name, "--corpus", "chat", flag).exit_code == 0
+        with psycopg.connect(clone) as db:
+            assert [bytes for (bytes,) in db.execute("select bytes from ragdb.blobs")] == blobs
+
+
 def test_a_line_of_messages_is_a_conversation_with_its_own_title() -> None:
     two = [
         {"id": "a", "title": "Fuses", "messages": CHAT[1:3]},

@@ -367,9 +367,15 @@ def test_a_client_with_the_token_calls_every_tool_over_http(http: str, trace: st
             return await every_tool(client, trace)
 
     check(asyncio.run(asyncio.wait_for(run(), 120)), trace)
-    for headers in ({}, {"Authorization": "Bearer other"}):
-        with pytest.raises(urllib.error.HTTPError, match="401"):
+    for headers, says in (
+        ({}, "give the bearer token of this server"),
+        ({"Authorization": "Bearer other"}, "the bearer token is not that of this server"),
+    ):
+        with pytest.raises(urllib.error.HTTPError, match="401") as refused:
             urllib.request.urlopen(urllib.request.Request(http, b"{}", headers), timeout=120)
+        error = json.load(refused.value)
+        assert error["error"]["message"].startswith(says), error
+        assert "RAGDB_MCP_TOKEN" in error["error"]["message"]
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
     headers = {
         "Authorization": "Bearer sesame",

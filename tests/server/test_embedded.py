@@ -406,7 +406,7 @@ def test_an_install_that_was_stopped_after_the_schema_is_finished_by_the_next(
 ) -> None:
     with monkeypatch.context() as stopped:
         stopped.setattr(scripts, "is_current", lambda _: False)
-        stopped.setattr(migrate, "migrate", lambda _: True)
+        stopped.setattr(migrate, "migrate", lambda *_, **__: True)
         stopped.setattr(manual, "load", Mock(side_effect=psycopg.errors.DiskFull))
         with pytest.raises(psycopg.errors.DiskFull):
             embedded.dsn(home / "pg18")

@@ -9,8 +9,9 @@ import psycopg
 import pytest
 
 import ragdb
+from ragdb.models.worker import Worker
 from tests.http.conftest import Api
-from tests.studio.conftest import CASES, CLAIM, logged_in, report
+from tests.studio.conftest import CASE, CASES, CLAIM, KERN, logged_in, report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,26 @@ def test_a_run_shows_what_was_expected_and_what_was_got(site: Api) -> None:
         whole = client.get(run).text
         assert whole.count("<article") == CASES
         assert page.count("<article") == whole.count(">failed</span>") - 1  # the run's own
+
+
+def test_a_run_links_no_trace_that_its_reader_may_not_see(site: Api) -> None:
+    """Those of a run are of who ran it."""
+    case = CASE.format(name="zebra", query="zebra", value="zebra")
+    with ragdb.connect(site.dsn) as db:
+        db.apply_contract(KERN.format(rag="Own", corpus="hostile") + case, "own")
+        db.connection.execute("grant writer to current_user")
+        db.connection.execute("set role writer")
+        own = db.run_eval("Own").run_id
+    link = re.compile(r'href="[./]*(/studio/traces/[0-9a-f-]{36})"')
+    with logged_in(site) as client:
+        page = client.get(f"/studio/evals/run/{own}").text
+        assert not link.search(page)
+        assert "writer recorded its retrievals" in page
+    with logged_in(site, "writer") as client:
+        page = client.get(f"/studio/evals/run/{own}").text
+        (found,) = link.findall(page)
+        assert client.get(found).status_code == 200
+        assert "recorded its retrievals" not in page
 
 
 def test_a_comparison_says_the_verdict_and_the_cases_that_differ(site: Api) -> None:
@@ -206,3 +227,17 @@ def test_the_api_is_shown_from_this_server_alone(site: Api) -> None:
         assert not re.search(r"(src|href)=\"(https?:)?//", answer.text)
         for path in re.findall(r'(?:src|href)="(/docs/[^"]+)"', answer.text):
             assert client.get(path).status_code == 200
+
+
+def test_a_map_lights_every_hit_however_few_chunks_it_has(site: Api) -> None:
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("mapped")
+        for n in range(9):
+            db.put_text("mapped", f"{n}.md", f"The zebra {n} waits {n * n} days.")
+        db.embed_corpus("mapped", "hash")
+        Worker(site.dsn).run(until="empty")
+    asked = {"corpus": "mapped", "q": "zebra waits", "count": "1"}
+    with logged_in(site) as client:
+        page = client.get("/studio/map", params=asked).text
+    assert page.count(' lit" cx=') == 9
+    assert "9 of 9 hits among them" in page

@@ -496,6 +496,7 @@ def test_each_view_says_who_said_a_turn_and_when(site: Api) -> None:
             "documents": page(client, "/studio/documents", **where),
             "why": page(client, "/studio/search/why", **where, chunk=asked),
             "answer": page(client, f"/studio/answers/{recorded.answer_id}"),
+            "trace": page(client, f"/studio/traces/{hits.trace_id}"),
         }
     for text in pages.values():
         assert "<img" not in text
@@ -507,6 +508,7 @@ def test_each_view_says_who_said_a_turn_and_when(site: Api) -> None:
     assert {who for who, _ in said["documents"]} < {name, "assistant"}
     assert said["why"][0][0] == name
     assert [who for who, _ in said["answer"]] == ["assistant"]
+    assert sorted({who for who, _ in said["trace"]}) == [name, "assistant"]
 
 
 def test_an_answer_says_whether_what_it_rests_on_is_unchanged(site: Api) -> None:

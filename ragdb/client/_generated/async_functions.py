@@ -1119,7 +1119,11 @@ class AsyncFunctions(AsyncCaller):
         return await self._values(calls.MAINTAIN, locals())
 
     async def map_corpus(
-        self, corpus: str, count: int = 2000, query: str | None = None
+        self,
+        corpus: str,
+        count: int = 2000,
+        query: str | None = None,
+        chunk_ids: Sequence[str] | None = None,
     ) -> Rows[rows.MapPoint]:
         return await self._rows(calls.MAP_CORPUS, rows.MapPoint, locals())
 

@@ -663,7 +663,9 @@ LIST_VERSIONS = Call("list_versions", {"corpus": "text", "before": "bigint", "co
 LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})
 LOG_POSITION = Call("log_position", {})
 MAINTAIN = Call("maintain", {})
-MAP_CORPUS = Call("map_corpus", {"corpus": "text", "count": "integer", "query": "text"})
+MAP_CORPUS = Call(
+    "map_corpus", {"corpus": "text", "count": "integer", "query": "text", "chunk_ids": "text[]"}
+)
 MATCH_DOCUMENTS = Call(
     "match_documents",
     {

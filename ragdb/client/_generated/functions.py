@@ -99,8 +99,8 @@ class Functions(Caller):
         messages as ragdb.put_conversations takes them, each with an id of its own. A parent
         is a turn of the session. A turn without created_at is said now. Returns a row for
         each: its position from 0, its chunk id, what was derived of it, and whether it was
-        there. A turn that is there is not written again; with another text, role, speaker or
-        parent it is refused. document is {"title", "language", "metadata"} of a session that
+        there. A turn that is there is not written again; where it says anything else than
+        before, it is refused. document is {"title", "language", "metadata"} of a session that
         is new. What is read and written does not grow with the session while its turns come
         in the order of their times. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
@@ -2091,11 +2091,16 @@ class Functions(Caller):
         return self._values(calls.MAINTAIN, locals())
 
     def map_corpus(
-        self, corpus: str, count: int = 2000, query: str | None = None
+        self,
+        corpus: str,
+        count: int = 2000,
+        query: str | None = None,
+        chunk_ids: Sequence[str] | None = None,
     ) -> Rows[rows.MapPoint]:
         """Returns chunks of a corpus as points of a plane, near each other where their
         embeddings are: at most count of them (1 to 2000), evenly taken, the same each time;
-        none without embeddings. With a query whose embedding is known, its place comes last,
+        none without embeddings. Those of chunk_ids (1,000 at most) are among them, and change
+        nothing of the others. With a query whose embedding is known, its place comes last,
         without a chunk. The axes are those along which the embeddings lie farthest apart and
         mean nothing by themselves. Raises RG400, RG401, RG404, RG415.
         """

@@ -89,7 +89,9 @@ def test_a_turn_that_comes_again_is_written_once(talk: Connection) -> None:
     [
         ([message(12, [11]) | {"text": "no"}], "RG409", "another text"),
         ([message(12, [11]) | {"role": "user"}], "RG409", "role is assistant"),
-        ([message(12, [11]) | {"speaker": "Ann"}], "RG409", "it has no speaker"),
+        ([message(12, [11]) | {"speaker": "Ann"}], "RG409", "it came without speaker"),
+        ([message(12, [11]) | {"feedback": 1}], "RG409", "it came without feedback"),
+        ([message(12, [11]) | {"created_at": "2026-03-02T09:30Z"}], "RG409", "it was said at 20"),
         ([message(13), message(12)], "RG409", "another"),
         ([message(12, [11]) | {"parent_id": uuid(1)}], "RG409", "does not have the parent"),
         ([message(2, [1])], "RG409", 'session "s1" has it'),
@@ -113,20 +115,25 @@ def test_a_batch_with_a_turn_that_cannot_be_is_refused_whole(
     assert state(talk) == before
 
 
-def test_a_turn_that_comes_again_by_another_speaker_is_refused(talk: Connection) -> None:
-    # given a turn of Ann
-    by_ann = message(13, [12]) | {"speaker": "Ann"}
-    append(talk, "chat", [by_ann], "s2")
-    # then she sends it again, also without her name, and it is not Bob's
-    assert append(talk, "chat", [by_ann], "s2") == [(uuid(13), True)]
-    assert append(talk, "chat", [message(13, [12])], "s2") == [(uuid(13), True)]
-    says = 'its speaker is "Ann"'
-    refused(
-        talk,
-        "RG409",
-        says,
-        lambda: append(talk, "chat", [by_ann | {"speaker": "Bob"}], "s2"),
-    )
+@pytest.mark.parametrize(
+    ("field", "first", "then", "says"),
+    [
+        ("speaker", "Ann", "Bob", 'its speaker is "Ann"'),
+        ("phase", "planning", "synthesis", 'its phase is "planning"'),
+        ("salience", 0.25, 0.5, 'its salience is "0.25"'),
+        ("feedback", 1, -1, 'its feedback is "1"'),
+        ("created_at", "2026-03-02T09:30Z", "2026-03-02T09:31Z", "2026-03-02T09:30:00+00:00"),
+    ],
+)
+def test_a_turn_that_comes_again_with_another_field_is_refused(
+    talk: Connection, field: str, first: Any, then: Any, says: str
+) -> None:
+    turn = message(13, [12])
+    append(talk, "chat", [turn | {field: first}], "s2")
+    # sent again it is there, also without the field
+    assert append(talk, "chat", [turn | {field: first}], "s2") == [(uuid(13), True)]
+    assert append(talk, "chat", [turn], "s2") == [(uuid(13), True)]
+    refused(talk, "RG409", says, lambda: append(talk, "chat", [turn | {field: then}], "s2"))
 
 
 def test_what_was_appended_stays_when_the_file_is_put_again(talk: Connection) -> None:

@@ -64,6 +64,28 @@ def test_it_is_the_same_each_time_and_as_large_as_asked(docs: Connection) -> Non
     assert {source[0] for source, _, _ in some} == {"0", "1", "2"}
 
 
+def test_named_chunks_are_drawn_too_and_move_no_other(docs: Connection) -> None:
+    listed = "select chunk_id, source from ragdb.list_chunks('docs', count => 100)"
+    ids = {source: id for id, source in docs.execute(listed)}
+    some = points(docs, 9)
+    drawn, absent = some[0][0], sorted(ids.keys() - {source for source, _, _ in some})[::9]
+    named = [ids[source] for source in (drawn, *absent)]
+    query = "select source, x, y from ragdb.map_corpus('docs', 9, chunk_ids => %s)"
+    found = docs.execute(query, ([*named, named[0], "nosuch"],)).fetchall()
+    more = [point for point in found if point[0] in absent]
+    assert [point for point in found if point not in more] == some
+    assert [source for source, _, _ in more] == absent
+    for source, *place in more:  # they stand by their group
+        nearest = min(some, key=lambda point: math.dist(point[1:], place))
+        assert nearest[0][0] == source[0]
+
+
+@pytest.mark.parametrize("ids", [[None], [["a"]], ["a"] * 1001])
+def test_what_is_not_a_list_of_chunks_is_refused(docs: Connection, ids: Any) -> None:
+    with pytest.raises(errors.InvalidArgument, match="chunk_ids is not a list of ids"):
+        docs.execute("select ragdb.map_corpus('docs', chunk_ids => %s::text[])", (ids,))
+
+
 def test_without_embeddings_there_is_nothing_to_draw(any_db: Connection) -> None:
     any_db.execute("select ragdb.create_corpus('docs')")
     assert points(any_db) == []
