@@ -60,11 +60,13 @@ def export(
         raise Failure(
             f"{folder / there[0]} exists", hint="give --force to overwrite it, or another folder"
         )
+    from ragdb.ledger.files import replace
+
     for name, data in files.items():
         path = folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            replace(path, data)
         except OSError as error:
             raise Failure(f"{path} cannot be written: {error.strerror}") from None
     session.lines("file", [str(folder / name) for name in files])

@@ -79,15 +79,15 @@ class Examination:
         try:
             db = self.session.connect()
         except (psycopg.Error, postgres.EmbeddedError, prepare.NotReady) as error:
-            self.check(
-                "connection",
-                False,
-                str(error).strip(),
-                FULL
-                if is_full(error)
-                else "name a database with --dsn or RAGDB_DATABASE_URL;"
-                " without either it is the embedded one",
-            )
+            known = getattr(error, "hint", postgres.EmbeddedError.hint)
+            if is_full(error):
+                known = FULL
+            elif known == postgres.EmbeddedError.hint:  # which leads here
+                known = (
+                    "name a database with --dsn or RAGDB_DATABASE_URL;"
+                    " without either it is the embedded one"
+                )
+            self.check("connection", False, str(error).strip(), known)
             return
         except migrate.OtherBuild as error:  # of the embedded server
             self.check("schema", False, str(error), error.hint)

@@ -79,8 +79,14 @@ def import_(
         _aside("stdin", sys.stdin) if is_stdin else nullcontext(file) as place,
     ):
         if is_stdin:
-            with place.open("wb") as taken:
-                shutil.copyfileobj(sys.stdin.buffer, taken)
+            try:
+                with place.open("wb") as taken:
+                    shutil.copyfileobj(sys.stdin.buffer, taken)
+            except OSError as error:
+                raise Failure(
+                    f"{place.parent} cannot be written to: {error.strerror}",
+                    hint="make room there, or set TMPDIR to another folder",
+                ) from None
         with _bar(session, "importing") as progress:
             done = importer.read(db, place, corpus=corpus, progress=progress)
         session.one(done)

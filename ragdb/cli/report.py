@@ -37,6 +37,7 @@ def report(
     need_server()
     from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 
+    from ragdb.ledger import files
     from ragdb.studio import reports
 
     until = datetime.now(UTC)
@@ -50,5 +51,5 @@ def report(
     if str(html) == "-":
         sys.stdout.write(page)
         return
-    html.write_text(page, encoding="utf-8")
+    files.replace(html, page.encode())
     session.note(f"wrote {html}")

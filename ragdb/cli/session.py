@@ -105,8 +105,12 @@ class Session:
     @functools.cached_property
     def target(self) -> Connection:
         """The database of the flags and the environment; `-v` says which setting named it."""
+        import logging
+
         from ragdb.server import settings
 
+        # what it meets while it puts away a lost connection: the error that is shown came first
+        logging.getLogger("psycopg").setLevel(logging.ERROR)
         found = settings.connection(self.dsn, self.note)
         self.debug(f"database: {found}")
         return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragdb.ledger import LedgerError
+from ragdb.ledger import LedgerError, files
 from ragdb.ledger.crypto import library, verify
 from ragdb.ledger.notes import (
     LOG,
@@ -168,10 +168,8 @@ def make(file: Path) -> Signer:
         serialization.NoEncryption(),
     )
     try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        files.create(file, pem)
     except FileExistsError:
         hint = "leave --new out to print its verifier key, or name another file"
         raise LedgerError(f"{file} is there already", hint=hint, exit_code=2) from None
-    with open(descriptor, "wb") as out:
-        out.write(pem)
     return from_private(private)

@@ -81,7 +81,12 @@ def convert(command: str, data: bytes, name: str) -> tuple[bytes, str]:
     ending = (out[1] or base.suffix) if out else ".txt"
     with TemporaryDirectory(prefix="ragdb-convert-") as folder:
         source, made = Path(folder, f"in{base.suffix}"), Path(folder, f"out{ending}")
-        source.write_bytes(data)
+        try:
+            source.write_bytes(data)
+        except OSError as error:
+            said = f"{folder} cannot be written to: {error.strerror}"
+            hint = "make room there, or set TMPDIR to another folder"
+            raise ReadError("not_converted", said, hint) from None
         words = [
             _OUT.sub(str(made), word).replace("{in}", str(source)) for word in shlex.split(command)
         ]

@@ -90,8 +90,18 @@ def initialise(folder: Path, version: int) -> None:
         "--encoding=UTF8", "--data-checksums", *LOCALE[version], *settings,
     )  # fmt: skip
     if done.returncode:
-        raise EmbeddedError(f"a data folder cannot be created in {folder}: {done.stderr.strip()}")
+        raise _failed(
+            folder.parent, f"a data folder cannot be created in {folder}: {done.stderr.strip()}"
+        )
     draft.rename(folder)
+
+
+def _failed(folder: Path, message: str) -> EmbeddedError:
+    """The error of a program that worked in a folder; its hint says where the disk is full."""
+    failed = EmbeddedError(message)
+    if shutil.disk_usage(folder).free < ROOM:
+        failed.hint = "its disk is full: make room there, and run the command again"
+    return failed
 
 
 def _settings() -> dict[str, str]:
@@ -152,10 +162,9 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
         if leftover and answers():  # it was there, and had lost a process
             return
         if not leftover or waited > 60:
-            failed = EmbeddedError(f"the server in {folder} does not start:\n{said.strip()}")
-            if shutil.disk_usage(folder).free < ROOM:
-                failed.hint = "its disk is full: make room there, and run the command again"
-            elif (found := folder.stat()).st_uid != _owner() or found.st_mode & 0o027:
+            failed = _failed(folder, f"the server in {folder} does not start:\n{said.strip()}")
+            found, is_unknown = folder.stat(), failed.hint == EmbeddedError.hint
+            if is_unknown and (found.st_uid != _owner() or found.st_mode & 0o027):
                 whose = SYSTEM_USER if os.geteuid() == 0 else os.geteuid()
                 failed.hint = f"run `chown -R {whose} {folder}` and `chmod 700 {folder}`"
             raise failed

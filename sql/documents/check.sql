@@ -33,7 +33,8 @@ declare
     array(select f from ragdb_internal.chunk_fields() f);
   v_bad record;
 begin
-  select d.n - 1 as position, c.n - 1 as ordinal, k.problem into v_bad
+  select d.n - 1 as position, c.n - 1 as ordinal, k.problem,
+    length(c.v ->> 'text') > (ragdb_internal.limits()).chunk_characters as is_long into v_bad
   from jsonb_array_elements(documents) with ordinality d (v, n)
     cross join lateral (
       select ragdb_internal.has_turns(d.v -> 'chunking') as has_turns offset 0) t
@@ -46,7 +47,9 @@ begin
   if found then
     raise exception 'chunk % of document %: %', v_bad.ordinal, v_bad.position, v_bad.problem
       using errcode = 'RG412', detail = 'chunks and documents count from 0; nothing was written',
-        hint = 'offsets are characters, and text is exactly what lies between them';
+        hint = case when v_bad.is_long
+          then 'a word is never cut: put spaces into a longer one'
+          else 'offsets are characters, and text is exactly what lies between them' end;
   end if;
 end $$;
 

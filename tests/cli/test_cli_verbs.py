@@ -27,6 +27,7 @@ from ragdb.cli.text import clean
 from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
 from ragdb.models import asking, encoders, local
+from ragdb.server.postgres import EmbeddedError
 from ragdb.server.settings import Connection
 from tests.conftest import Run
 from tests.static_twin import train
@@ -690,6 +691,40 @@ def test_what_was_restored_without_its_owner_is_called_that(
     assert examined.exit_code == 3
     assert "FAIL  owner: all of ragdb belongs to" in examined.stdout
     assert "FAIL  verify" not in examined.stdout
+
+
+@pytest.mark.parametrize(
+    ("hint", "fix"),
+    [("its disk is full", "its disk is full"), (EmbeddedError.hint, "name a database with --dsn")],
+)
+def test_doctor_says_why_the_embedded_server_does_not_start_where_that_is_known(
+    run: Run, monkeypatch: pytest.MonkeyPatch, hint: str, fix: str
+) -> None:
+    failed = EmbeddedError("the server does not start")
+    failed.hint = hint
+    monkeypatch.setattr("ragdb.server.settings.connection", Mock(side_effect=failed))
+    said = run("doctor")
+    assert said.exit_code == 3
+    assert said.stdout.splitlines()[1].strip().startswith(fix)
+
+
+def test_a_server_that_goes_after_an_error_leaves_the_error_alone_on_stderr(
+    demo: Run,
+    clone: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def ended(self: ragdb.Database, _: str) -> None:
+        with psycopg.connect(clone, autocommit=True) as other:
+            other.execute("select pg_terminate_backend(%s)", [self.connection.info.backend_pid])
+        raise psycopg.errors.DiskFull("could not extend file")
+
+    monkeypatch.setattr(ragdb.Database, "export_corpus", ended)
+    result = demo("export", "demo", tmp_path / "demo.ragdb")
+    assert result.exit_code == 3
+    assert result.stderr.startswith("ragdb: could not extend file (53100)\n  hint: make room")
+    assert caplog.text == ""  # where nothing sets up logging, Python prints it
 
 
 @pytest.mark.parametrize(("gib", "mark"), [(1.5, "note"), (20.0, "ok  ")])

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -362,6 +363,16 @@ def test_a_dash_is_stdout_of_an_export_and_stdin_of_an_import(
     assert cut.exit_code == 2
     assert "stdin was cut off or altered" in cut.stderr
     assert os.listdir(tmp_path) == ["out.gz"]
+
+
+def test_an_import_of_stdin_says_where_there_is_no_room(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "copyfileobj", Mock(side_effect=OSError(28, "No space left")))
+    full = CliRunner().invoke(app, ["import", "-", "--dsn", clone], input=b"x")
+    assert full.exit_code == 2
+    assert "cannot be written to: No space left" in full.stderr
+    assert "TMPDIR" in full.stderr
 
 
 @pytest.mark.parametrize("arguments", [("export", "house", "-"), ("import", "-")], ids=" ".join)

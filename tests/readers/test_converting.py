@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -72,6 +73,15 @@ def test_a_command_that_fails_says_why(code: str, error: str, said: str) -> None
     assert raised.value.code == error
     assert said in raised.value.reason
     assert raised.value.hint
+
+
+def test_a_full_folder_of_temporary_files_is_not_called_a_bad_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Path, "write_bytes", Mock(side_effect=OSError(28, "No space left")))
+    with pytest.raises(ReadError, match="cannot be written to: No space left") as failed:
+        converting.convert("cat {in}", b"text", "x.txt")
+    assert "TMPDIR" in str(failed.value.hint)
 
 
 def test_a_program_that_is_not_there_is_named() -> None:

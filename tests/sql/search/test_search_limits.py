@@ -138,8 +138,9 @@ def test_a_filter_has_at_most_100_conditions_and_4_million_bytes(db: Connection)
 def test_a_chunk_has_at_most_ten_million_characters(db: Connection) -> None:
     make(db, "a word")
     long = text_document("long.txt", "word " * 2_000_000 + "x")
-    with pytest.raises(errors.InvalidDocument, match="at most 10000000 characters"):
+    with pytest.raises(errors.InvalidDocument, match="at most 10000000 characters") as failed:
         put(db, "docs", [long])
+    assert failed.value.diag.message_hint == "a word is never cut: put spaces into a longer one"
 
 
 @pytest.mark.nightly
