@@ -5,6 +5,7 @@ All of it is one transaction. `ragdb migrate` and `alembic upgrade head` both en
 
 from __future__ import annotations
 
+import time
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from ragdb.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from sqlalchemy.exc import DBAPIError
 
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 
 
 TRIES = 5
+# how long it waits for a lock, while everybody else waits for those that it has, and how long it
+# lets them work before it tries again
+AT_MOST, PAUSE_S = "2s", 5.0
 # by the functions that Alembic runs a verb by
 NOT_DONE = {
     "downgrade": "migrations of ragdb go up only; a backup is the way back",
@@ -50,7 +55,8 @@ def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | Non
     """Bring the schema of a database to that of this package; return whether anything was done.
 
     `force` reloads functions and views even where the schema is current. `say` hears of those of
-    another build that were replaced, and whom this waits for.
+    another build that were replaced, and whom this waits for. While others use what it changes, it
+    gives way to all who come, and tries again; a lock_timeout of the session's own ends it.
     Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
     """
     with in_turns(connect(dsn)) as connection:
@@ -62,27 +68,42 @@ def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | Non
             return False
         readonly.check("init writes", connection)
         before = loaded(connection)
-    from alembic import command
     from alembic.config import Config
-    from sqlalchemy.exc import DBAPIError
 
     with as_file(files("ragdb.migrations")) as folder:
-        config = Config(attributes={"dsn": dsn, "force": force, "say": say})
+        attributes = {"dsn": dsn, "force": force, "say": say, "gives_way": True}
+        config = Config(attributes=attributes)
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
-        for tried in range(1, TRIES + 1):
-            try:
-                command.upgrade(config, "head")
-                break
-            except psycopg.errors.DeadlockDetected:  # with a program that goes on working
-                if tried == TRIES:
-                    raise
-            except DBAPIError as error:
-                raise _first(error) from None
+        _upgrade_in_turns(config)
     if config.attributes.get("was_current", False):
         return False
     if say and before and not stamp().endswith(before):
         say(f"the functions of {before} were replaced by those of ragdb {__version__} here")
     return True
+
+
+def _upgrade_in_turns(config: Config) -> None:
+    """Run the migration, again where programs that go on working were in its way."""
+    from alembic import command
+    from sqlalchemy.exc import DBAPIError
+
+    say, deadlocks = config.attributes["say"], 0
+    while True:
+        try:
+            return command.upgrade(config, "head")
+        except psycopg.errors.DeadlockDetected:
+            deadlocks += 1
+            if deadlocks == TRIES:
+                raise
+        except psycopg.errors.LockNotAvailable:
+            if not config.attributes["gives_way"]:
+                raise
+            if say:
+                say(f"others use what it changes; it tries again every {PAUSE_S:.0f} seconds")
+                say = None
+            time.sleep(PAUSE_S)
+        except DBAPIError as error:
+            raise _first(error) from None
 
 
 def _first(error: DBAPIError) -> BaseException:
@@ -154,10 +175,12 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         if _is_extension(connection):
             _update_extension(connection)
             return
-        lock(connection, environment.config.attributes.get("say"))
+        attributes = environment.config.attributes
+        lock(connection, attributes.get("say"))
+        if attributes.get("gives_way"):
+            attributes["gives_way"] = _give_way(connection)
         # our files have no other backslashes, whatever the database or the role has set
         connection.execute("set local standard_conforming_strings = on")
-        attributes = environment.config.attributes
         if not attributes.get("force", True) and is_current(connection):
             attributes["was_current"] = True  # another process did it meanwhile
             return
@@ -208,6 +231,14 @@ def lock(connection: Connection, say: Callable[[str], object] | None = None) -> 
                 f" if that is none, a superuser ends it: select pg_terminate_backend({pid})"
             )
     connection.execute(f"select pg_advisory_xact_lock({key})")
+
+
+def _give_way(connection: Connection) -> bool:
+    """Wait for no lock for long, to the end of the transaction, where the session has no limit."""
+    set_config = (
+        "select set_config('lock_timeout', %s, true) where current_setting('lock_timeout') = '0'"
+    )
+    return bool(connection.execute(set_config, (AT_MOST,)).fetchall())
 
 
 def run_script(revision: str) -> None:

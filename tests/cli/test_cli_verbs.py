@@ -27,6 +27,7 @@ from ragdb.cli.text import clean
 from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
 from ragdb.models import asking, encoders, local
+from ragdb.server import migrate
 from ragdb.server.postgres import EmbeddedError
 from ragdb.server.settings import Connection
 from tests.conftest import Run
@@ -848,6 +849,39 @@ def test_init_says_whom_it_waits_for(run: Run, clone: str) -> None:
     assert result.exit_code == 0
     assert f"waits for process {pid} of role stranger" in result.stderr
     assert f"pg_terminate_backend({pid})" in result.stderr
+
+
+def test_init_that_waits_for_a_writer_holds_up_nobody_else(
+    run: Run, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call may write for minutes, and by then `init` has locks on much else."""
+    monkeypatch.setattr(migrate, "PAUSE_S", 0.05)
+    monkeypatch.setattr(migrate, "AT_MOST", "200ms")
+
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(clone) as writer:
+        writer.execute("lock table ragdb.edges in row exclusive mode")
+        init = pool.submit(run, "init", "--force", "--no-manual")
+        with psycopg.connect(clone, autocommit=True) as reader:
+            waiting = "select from pg_locks where relation is not null and not granted"
+            until(lambda: reader.execute(waiting).fetchall())
+            reader.execute("set statement_timeout = '20s'")
+            for table in ("access_events", "documents", "chunks"):
+                reader.execute(f"select from ragdb.{table}")
+        assert not init.done()
+        writer.rollback()
+        result = init.result()
+    assert result.exit_code == 0
+    assert "others use what it changes" in result.stderr
+
+
+def test_a_limit_of_the_session_ends_an_init_that_waits(
+    run: Run, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGOPTIONS", "-c lock_timeout=50ms")
+    with psycopg.connect(clone) as writer:
+        writer.execute("lock table ragdb.edges in row exclusive mode")
+        result = run("init", "--force", "--no-manual")
+    assert (result.exit_code, "lock_timeout" in result.stderr) == (3, True)
 
 
 @pytest.mark.usefixtures("short_manual")
