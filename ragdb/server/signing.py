@@ -66,13 +66,26 @@ def create(file: str | os.PathLike[str], key_id: str) -> str:
     if key_id in [key.partition(":")[0] for key in kept.split(",")]:
         return kept
     line = _joined(f"{key_id}:{secrets.token_hex(32)}", "the key's id")
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a") as out:
-        if kept and not Path(file).read_text("ascii").endswith("\n"):
-            out.write("\n")
-        out.write(f"{line}\n")
-        out.flush()
-        os.fsync(out.fileno())
+    _append(file, f"{line}\n")
     return ",".join(key for key in (line, kept) if key)
+
+
+def _append(file: str | os.PathLike[str], line: str) -> None:
+    """Add a line to a file that only its owner may read: all of it, or nothing."""
+    # without a buffer, which would write again what there is no room for as it is closed
+    with open(os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+b", 0) as out:
+        size = out.seek(0, os.SEEK_END)
+        if size:
+            out.seek(-1, os.SEEK_END)
+            line = line if out.read() == b"\n" else f"\n{line}"
+        left = line.encode()
+        try:
+            while left:
+                left = left[out.write(left) :]
+            os.fsync(out.fileno())
+        except OSError:
+            out.truncate(size)
+            raise
 
 
 def with_keys(conninfo: str, signing_key: str | None = None, **parameters: Any) -> str:

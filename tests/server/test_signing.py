@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
+
+import pytest
 
 from ragdb.server import signing
 
@@ -15,3 +18,19 @@ def test_a_key_is_added_below_a_line_that_lacks_its_end(tmp_path: Path) -> None:
     assert both.split(",")[1] == first
     assert sorted(signing.read(file).split(",")) == sorted(both.split(","))
     assert "\n\n" not in file.read_text()
+
+
+def test_a_key_for_which_there_is_no_room_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    signing.create(file, "first")
+    before = file.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # half a line fits, as on a disk that is full then
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            signing.create(file, "second")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert file.read_bytes() == before
+    assert len(signing.create(file, "second").split(",")) == 2
