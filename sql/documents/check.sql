@@ -62,11 +62,15 @@ declare
   v_bad record;
 begin
   select d.n - 1 as position, l.n - 1 as ordinal into v_bad
-  from jsonb_array_elements(documents) with ordinality d (v, n),
-    jsonb_array_elements(nullif(d.v -> 'links', 'null')) with ordinality l (v, n)
+  from jsonb_array_elements(documents) with ordinality d (v, n)
+    -- of a large document all chunks would be copied for each link
+    cross join lateral (
+      select jsonb_array_length(d.v -> 'chunks') as chunks, nullif(d.v -> 'links', 'null') as links
+      offset 0) c
+    cross join lateral jsonb_array_elements(c.links) with ordinality l (v, n)
   where (jsonb_typeof(l.v -> 'target') = 'string' and jsonb_typeof(l.v -> 'chunk') = 'number'
     and l.v ->> 'chunk' ~ '^[0-9]{1,9}$'
-    and (l.v ->> 'chunk')::integer < jsonb_array_length(d.v -> 'chunks')) is not true
+    and (l.v ->> 'chunk')::integer < c.chunks) is not true
   order by d.n, l.n limit 1;
   if found then
     raise exception

@@ -28,3 +28,19 @@ def test_sections_by_the_thousand_are_joined_to_those_above_and_not_each_to_each
     ).fetchall()
     assert spent(any_db) - before < 5
     assert found == [("branch", 9000, 1, 9), ("default", 9999, 1, 1)]
+
+
+def test_links_by_the_thousand_are_checked_without_a_look_at_all_chunks_for_each(
+    db: Connection,
+) -> None:
+    db.execute("set local statement_timeout = '120s'")
+    db.execute(
+        """create temporary table given on commit drop as
+        select jsonb_build_array(jsonb_build_object(
+          'chunks', jsonb_agg(jsonb_build_object('text', repeat(md5(n::text), 30))),
+          'links', jsonb_agg(jsonb_build_object('target', 'a.md', 'chunk', n)))) as documents
+        from generate_series(0, 5999) n"""
+    )
+    before = spent(db)
+    db.execute("select ragdb_internal.check_links(documents) from given")
+    assert spent(db) - before < 2
