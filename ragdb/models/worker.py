@@ -112,9 +112,7 @@ class Worker:
                         self.progress(self.done)
                     if busy:
                         continue
-                    for space in self._spaces(db):
-                        if space.lacks_index:
-                            db.index_space(space.corpus, space.embedder)
+                    self._index(db)
                     if until == "idle" or (until == "empty" and not self._left(db)):
                         break
                     pause = poll if listens and until != "empty" else min(poll, 0.5)
@@ -285,6 +283,12 @@ class Worker:
             for space in self._spaces(db)
             if space.embedder not in given_up and self.embedder in (None, space.embedder)
         )
+
+    def _index(self, db: Functions) -> None:
+        """Build the indexes that are due: the bulk of the embeddings is in."""
+        for space in self._spaces(db):
+            if space.lacks_index:
+                db.index_space(space.corpus, space.embedder)
 
     def _spaces(self, db: Functions) -> list[EmbeddingStatusRow]:
         return [space for space in db.embedding_status(self.corpus) if space.state != "retired"]

@@ -30,12 +30,13 @@ from ragdb.server.scripts import (
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from sqlalchemy.exc import DBAPIError
 
+    from ragdb.server.embedded import Say
     from ragdb.server.scripts import Connection
 
 
@@ -51,7 +52,7 @@ NOT_DONE = {
 }
 
 
-def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | None = None) -> bool:
+def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
     """Bring the schema of a database to that of this package; return whether anything was done.
 
     `force` reloads functions and views even where the schema is current. `say` hears of those of
@@ -74,7 +75,7 @@ def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | Non
         attributes = {"dsn": dsn, "force": force, "say": say, "gives_way": True}
         config = Config(attributes=attributes)
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
-        _upgrade_in_turns(config)
+        _upgrade_when_free(config)
     if config.attributes.get("was_current", False):
         return False
     if say and before and not stamp().endswith(before):
@@ -82,7 +83,7 @@ def migrate(dsn: str, *, force: bool = False, say: Callable[[str], object] | Non
     return True
 
 
-def _upgrade_in_turns(config: Config) -> None:
+def _upgrade_when_free(config: Config) -> None:
     """Run the migration, again where programs that go on working were in its way."""
     from alembic import command
     from sqlalchemy.exc import DBAPIError
@@ -211,7 +212,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
             raise OtherBuild(str(error.diag.message_primary)) from error
 
 
-def lock(connection: Connection, say: Callable[[str], object] | None = None) -> None:
+def lock(connection: Connection, say: Say | None = None) -> None:
     """To the end of the transaction: be the one process that installs ragdb in this database.
 
     There is no table yet that could be locked. Any role can take this lock; `say` hears who has it.
@@ -219,13 +220,12 @@ def lock(connection: Connection, say: Callable[[str], object] | None = None) -> 
     key = "hashtextextended('ragdb migrate', 0)"
     if connection.execute(f"select pg_try_advisory_xact_lock({key})").fetchone() == (True,):
         return
-    holders = connection.execute(
-        "select a.pid, a.usename from pg_locks l join pg_stat_activity a using (pid)"
-        " where l.locktype = 'advisory' and l.granted and a.datname = current_database()"
-        f" and (l.classid::bigint << 32 | l.objid::bigint) = {key}"
-    ).fetchall()
-    if say is not None:
-        for pid, role in holders:
+    if say:
+        for pid, role in connection.execute(
+            "select a.pid, a.usename from pg_locks l join pg_stat_activity a using (pid)"
+            " where l.locktype = 'advisory' and l.granted and a.datname = current_database()"
+            f" and (l.classid::bigint << 32 | l.objid::bigint) = {key}"
+        ).fetchall():
             say(
                 f"it waits for process {pid} of role {role}, which holds the lock of `ragdb init`;"
                 f" if that is none, a superuser ends it: select pg_terminate_backend({pid})"

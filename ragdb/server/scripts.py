@@ -140,14 +140,18 @@ def _stamped(connection: Connection) -> str | None:
 
 def loaded(connection: Connection) -> str | None:
     """The version and the hash of what was loaded, where the schema has a stamp."""
-    found = _STAMP.search(_stamped(connection) or "")
+    found = _loaded(connection)
     return found[0] if found else None
 
 
 def newer_version(connection: Connection) -> str | None:
     """The version of ragdb that loaded the schema, where it is a later one than this."""
-    found = _STAMP.search(_stamped(connection) or "")
+    found = _loaded(connection)
     return found[1] if found and _numbers(found[1]) > _numbers(__version__) else None
+
+
+def _loaded(connection: Connection) -> re.Match[str] | None:
+    return _STAMP.search(_stamped(connection) or "")
 
 
 def _numbers(version: str) -> list[int]:

@@ -1,6 +1,6 @@
 -- What functions that others run are planned with, whatever the server's settings are.
 
--- PostgreSQL compiles a statement (JIT) where its planner takes it for a dear one. Ours take
+-- PostgreSQL compiles a statement (JIT) where its planner takes it for an expensive one. Ours take
 -- milliseconds, some of them over rows that it cannot count, and to compile takes a second and
 -- more. What a public function or a trigger calls is planned as it is itself. A function in SQL
 -- with the rights of its caller has no setting: it would be no part of the caller's statement any
