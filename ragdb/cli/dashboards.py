@@ -60,7 +60,7 @@ def export(
         raise Failure(
             f"{folder / there[0]} exists", hint="give --force to overwrite it, or another folder"
         )
-    from ragdb.ledger.files import replace
+    from ragdb.files import replace
 
     for name, data in files.items():
         path = folder / name

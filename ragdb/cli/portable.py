@@ -15,6 +15,7 @@ import typer
 from ragdb.cli.app import verb
 from ragdb.cli.session import Corpus, Failure, Session
 from ragdb.client.counting import counted
+from ragdb.files import NO_ROOM
 
 if TYPE_CHECKING:
     from ragdb.portable.format import Progress
@@ -85,7 +86,7 @@ def import_(
             except OSError as error:
                 raise Failure(
                     f"{place.parent} cannot be written to: {error.strerror}",
-                    hint="make room there, or set TMPDIR to another folder",
+                    hint=NO_ROOM,
                 ) from None
         with _bar(session, "importing") as progress:
             done = importer.read(db, place, corpus=corpus, progress=progress)

@@ -37,7 +37,7 @@ def report(
     need_server()
     from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 
-    from ragdb.ledger import files
+    from ragdb import files
     from ragdb.studio import reports
 
     until = datetime.now(UTC)

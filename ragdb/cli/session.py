@@ -206,7 +206,7 @@ class Session:
     def text(self, written: str, out: Path | None = None) -> None:
         """Write a text to a file, or print it: bare for people, in an object in JSON."""
         if out is not None:
-            from ragdb.ledger import files
+            from ragdb import files
 
             files.replace(out, written.encode())
             self.done(f"wrote {out}", file=str(out))

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragdb.ledger import LedgerError, files
+from ragdb import files
+from ragdb.ledger import LedgerError
 from ragdb.ledger.crypto import library, verify
 from ragdb.ledger.notes import (
     LOG,

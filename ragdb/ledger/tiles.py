@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragdb.client.counting import counted
+from ragdb.files import replace
 from ragdb.ledger import LedgerError, tree
-from ragdb.ledger.files import replace
 from ragdb.ledger.notes import Checkpoint
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from ragdb.client.counting import counted
+from ragdb.files import replace
 from ragdb.ledger import LedgerError
-from ragdb.ledger.files import replace
 from ragdb.ledger.keys import Signer
 from ragdb.ledger.notes import Checkpoint, Verifier
 from ragdb.ledger.proofs import Request

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import glob
 import gzip
 import hashlib
 import json
 import os
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from psycopg.pq import TransactionStatus
 
+from ragdb import files
 from ragdb.portable.format import (
     DOCUMENTS,
     ORIGINAL,
@@ -54,12 +52,9 @@ def write(
         raise ExportError(f"{target} exists already", "give another name, or --force to replace it")
     with _snapshot(db):
         header = db.export_corpus(corpus)
-        _clear(target)
         try:
-            with _draft(target) as file:
+            with files.draft(target, 0o600) as file:
                 originals = _write(db, corpus, header, file, blobs, progress)
-                file.flush()
-                os.fsync(file.fileno())
                 size = file.tell()
         except OSError as error:
             raise ExportError(
@@ -67,28 +62,6 @@ def write(
                 "name another folder, or make room there",
             ) from error
     return exported_of(header, originals, size)
-
-
-@contextlib.contextmanager
-def _draft(target: Path) -> Iterator[BinaryIO]:
-    """A file beside its place, which is moved there whole."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            yield file
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
-
-
-def _clear(target: Path) -> None:
-    """Remove what exports to this file left that were killed: nothing wrote to it for an hour."""
-    for left in target.parent.glob(f".{glob.escape(target.name)}.????????"):
-        with contextlib.suppress(OSError):
-            if left.stat().st_mtime < time.time() - 3600:
-                left.unlink()
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from ragdb.files import NO_ROOM
 from ragdb.readers import formats, plugs
 from ragdb.readers.document import ReadError
 from ragdb.readers.sandbox import starting
@@ -85,8 +86,7 @@ def convert(command: str, data: bytes, name: str) -> tuple[bytes, str]:
             source.write_bytes(data)
         except OSError as error:
             said = f"{folder} cannot be written to: {error.strerror}"
-            hint = "make room there, or set TMPDIR to another folder"
-            raise ReadError("not_converted", said, hint) from None
+            raise ReadError("not_converted", said, NO_ROOM) from None
         words = [
             _OUT.sub(str(made), word).replace("{in}", str(source)) for word in shlex.split(command)
         ]

@@ -16,6 +16,7 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from ragdb import files
 from ragdb.client import connecting
 
 FILE, COMMAND = "RAGDB_SIGNING_KEY_FILE", "RAGDB_SIGNING_KEY_COMMAND"
@@ -66,26 +67,8 @@ def create(file: str | os.PathLike[str], key_id: str) -> str:
     if key_id in [key.partition(":")[0] for key in kept.split(",")]:
         return kept
     line = _joined(f"{key_id}:{secrets.token_hex(32)}", "the key's id")
-    _append(file, f"{line}\n")
+    files.append(Path(file), f"{line}\n")
     return ",".join(key for key in (line, kept) if key)
-
-
-def _append(file: str | os.PathLike[str], line: str) -> None:
-    """Add a line to a file that only its owner may read: all of it, or nothing."""
-    # without a buffer, which would write again what there is no room for as it is closed
-    with open(os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+b", 0) as out:
-        size = out.seek(0, os.SEEK_END)
-        if size:
-            out.seek(-1, os.SEEK_END)
-            line = line if out.read() == b"\n" else f"\n{line}"
-        left = line.encode()
-        try:
-            while left:
-                left = left[out.write(left) :]
-            os.fsync(out.fileno())
-        except OSError:
-            out.truncate(size)
-            raise
 
 
 def with_keys(conninfo: str, signing_key: str | None = None, **parameters: Any) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
 import sys
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragdb.ledger import LedgerError, files, keys, notes, offline, proofs, tiles, tree
+from ragdb.ledger import LedgerError, keys, notes, offline, proofs, tiles, tree
 from tests import merkle_twin as twin
 
 # the example of Go's package note, which others verify too
@@ -60,32 +58,6 @@ def signer(tmp_path: Path) -> keys.Signer:
     with pytest.raises(LedgerError, match="is there already"):
         keys.make(file)
     return made
-
-
-def test_what_a_full_disk_does_not_take_leaves_nothing_and_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept, new = tmp_path / "kept", tmp_path / "key.pem"
-    kept.write_text("old")
-    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space left") as failed:
-        files.replace(kept, b"new")
-    assert failed.value.filename == str(kept)
-    with pytest.raises(OSError, match="No space left") as failed:
-        keys.make(new)
-    assert failed.value.filename == str(new)
-    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("kept", "old")]
-
-
-@pytest.mark.parametrize("to", ["there", "/dev/null"])
-def test_a_link_that_is_written_to_stays_a_link(tmp_path: Path, to: str) -> None:
-    (tmp_path / "there").write_text("old")
-    link = tmp_path / "link"
-    link.symlink_to(to)
-    files.replace(link, b"new")
-    assert link.is_symlink()
-    assert (tmp_path / "there").read_text() == ("new" if to == "there" else "old")
-    assert {file.name for file in tmp_path.iterdir()} == {"link", "there"}
 
 
 TEXT = "example.com/log\n3\n" + "A" * 43 + "=\n"
