@@ -174,10 +174,11 @@ def _program(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, made: str
     sample = str(DATA / "sample.pdf")
     path = folder / "bin" / name
     path.parent.mkdir()
-    path.write_text(
-        f"#!{sys.executable}\nimport sys\nSAMPLE = {sample!r}\n"
-        f"open(sys.argv[2], 'wb').write({made})\n"
-    )
+    script = path.with_suffix(".py")
+    script.write_text(f"import sys\nSAMPLE = {sample!r}\nopen(sys.argv[2], 'wb').write({made})\n")
+    # the first line of a script cannot name a program in a folder with a space
+    called = shlex.join([sys.executable, str(script)])
+    path.write_text(f'#!/bin/sh\nexec {called} "$@"\n')
     path.chmod(0o755)
     monkeypatch.setenv("PATH", str(path.parent), prepend=os.pathsep)
 
