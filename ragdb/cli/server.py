@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Annotated
@@ -148,8 +149,13 @@ def status(session: Session) -> None:
 
 def repair(session: Session, corpus: Corpus) -> None:
     """Rebuild the lexical index and the counters of a corpus from its chunks."""
+    from ragdb.server import manual
+
     with session.connect() as db:
-        db.repair_corpus(corpus)
+        # the manual is the owner's alone
+        own = manual.installing(db) if corpus == manual.CORPUS else contextlib.nullcontext()
+        with own:
+            db.repair_corpus(corpus)
     session.done(f"rebuilt {corpus}", corpus=corpus)
 
 

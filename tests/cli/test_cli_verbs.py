@@ -27,7 +27,7 @@ from ragdb.cli.text import clean
 from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
 from ragdb.models import asking, encoders, local
-from ragdb.server import migrate
+from ragdb.server import manual, migrate
 from ragdb.server.postgres import EmbeddedError
 from ragdb.server.settings import Connection
 from tests.conftest import Run
@@ -771,6 +771,26 @@ def test_doctor_finds_a_wrong_counter_and_repair_rights_it(own_demo: Run, clone:
     assert "ragdb repair demo" in result.stdout
     assert own_demo("repair", "demo").exit_code == 0
     assert own_demo("doctor", "--deep").exit_code == 0
+
+
+@pytest.mark.usefixtures("short_manual")
+def test_who_may_be_the_owner_repairs_the_manual_too(run: Run, clone: str) -> None:
+    """As whoever installed may, whose stemmers are others after an upgrade of the server."""
+    manual.load(clone)
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("create role mender login in role ragdb_admin")
+        db.execute("grant ragdb_owner to mender with inherit false, set true")
+        try:
+            db.execute("update ragdb.corpora set documents = documents + 1")
+            examined = run("doctor", "--deep", "-d", f"{clone} user=mender")
+            assert "FAIL  corpus system: documents: " in examined.stdout
+            assert "ragdb repair system" in examined.stdout
+            repaired = run("repair", "system", "-d", f"{clone} user=mender")
+            assert repaired.exit_code == 0, repaired.output
+            assert run("doctor", "--deep", "-d", f"{clone} user=mender").exit_code == 0
+            assert run("repair", "system", "-d", f"{clone} user=admin").exit_code == 3
+        finally:
+            db.execute("drop role mender")
 
 
 def test_doctor_says_what_a_dba_must_run(run: Run, server: str) -> None:
