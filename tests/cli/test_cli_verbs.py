@@ -123,6 +123,7 @@ def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> N
         (psycopg.OperationalError("failed to resolve host 'nosuch'"), "`ragdb doctor`"),
         (psycopg.errors.ConnectionTimeout("connection timeout expired"), "`ragdb doctor`"),
         (psycopg.OperationalError("server closed the connection"), "the server was stopped"),
+        (psycopg.errors.IdleSessionTimeout("terminating"), "-c idle_session_timeout=0"),
         (
             # what the leader says where the postmaster alone was killed
             psycopg.errors.ObjectNotInPrerequisiteState("lost connection to parallel worker"),
