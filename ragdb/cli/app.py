@@ -54,6 +54,7 @@ LIMITS = {
     "25P04": "transaction_timeout",
     "55P03": "lock_timeout",
     "57014": "statement_timeout",
+    "57P05": "idle_session_timeout",
 }
 KEPT = "what was committed stays, and nothing is half written"
 RACED = f"another transaction changed the same meanwhile: run the command again; {KEPT}"

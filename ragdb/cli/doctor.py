@@ -125,9 +125,8 @@ class Examination:
             + (", a standby: it is searched, and nothing is written" if standby else ""),
             f"ragdb needs PostgreSQL {prepare.MIN_SERVER} or newer",
         )
-        if otherwise := prepare.owned_otherwise(connection):
-            statements = "\n      ".join(otherwise.statements)
-            return self.check("owner", False, otherwise.reason, statements)
+        if owner := prepare.restored_by(connection):
+            return self.check("owner", False, prepare.owned_otherwise(owner).reason, "ragdb init")
         current = scripts.is_current(connection)
         lacks = None
         try:

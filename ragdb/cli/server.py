@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Annotated
@@ -88,11 +89,11 @@ def psql(
         typer.Argument(metavar="PSQL_ARGUMENTS", help="Arguments for psql; put -- before them."),
     ] = None,
 ) -> None:
-    """Open the psql that comes with ragdb on the database."""
-    from ragdb.server import postgres, settings
+    """Open psql on the database: that of ragdb, or where the server is reached by TLS, yours."""
+    from ragdb.server import settings
 
     database, secret = settings.for_program(session.target.conninfo)
-    program = str(postgres.binary("psql"))
+    program = settings.program("psql", session.target.conninfo)
     # where in ragdb an error was raised says nothing to whoever made it
     context = [] if session.verbose else ["-v", "SHOW_CONTEXT=never"]
     if not arguments and sys.stdin.isatty() and sys.stdout.isatty():
@@ -148,8 +149,13 @@ def status(session: Session) -> None:
 
 def repair(session: Session, corpus: Corpus) -> None:
     """Rebuild the lexical index and the counters of a corpus from its chunks."""
+    from ragdb.server import manual
+
     with session.connect() as db:
-        db.repair_corpus(corpus)
+        # the manual is the owner's alone
+        own = manual.installing(db) if corpus == manual.CORPUS else contextlib.nullcontext()
+        with own:
+            db.repair_corpus(corpus)
     session.done(f"rebuilt {corpus}", corpus=corpus)
 
 

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from ragdb.server import embedded, migrate, postgres, roles, settings
+from ragdb.server import embedded, migrate, roles, settings
 
 
 class BackupError(Exception):
@@ -90,7 +90,7 @@ def recognised(dump: Path) -> str:
 def _restore(dump: Path, copy: str) -> None:
     database, secret = settings.for_program(copy)
     # in one transaction: what cannot be restored whole is not a backup
-    program = [str(postgres.binary("pg_restore")), "--exit-on-error", "--single-transaction"]
+    program = [settings.program("pg_restore", copy), "--exit-on-error", "--single-transaction"]
     done = subprocess.run(
         [*program, "-d", database, str(dump.absolute())],
         stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -14,8 +14,8 @@ import psycopg
 from ragdb.client import readonly
 from ragdb.client.connecting import connect, in_turns
 from ragdb.server.code import drop_code, load_code
-from ragdb.server.prepare import NotReady, admit, owned_otherwise, prepare
-from ragdb.server.roles import SCHEMAS, become_owner, may_be_owner, rights
+from ragdb.server.prepare import NotReady, admit, prepare, restored_by
+from ragdb.server.roles import OWNER, SCHEMAS, become_owner, may_be_owner, rights
 from ragdb.server.scripts import (
     is_current,
     loaded,
@@ -63,8 +63,8 @@ def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
     with in_turns(connect(dsn)) as connection:
         if _is_extension(connection):
             return _update_extension(connection)
-        if otherwise := owned_otherwise(connection):
-            raise otherwise
+        owner = restored_by(connection)
+        force = force or owner is not None
         if not force and is_current(connection):
             return False
         readonly.check("init writes", connection)
@@ -78,6 +78,8 @@ def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
         _upgrade_when_free(config)
     if config.attributes.get("was_current", False):
         return False
+    if say and owner:
+        say(f"all of ragdb belonged to role {owner}, which gave it back to {OWNER}")
     if say and before and not stamp().endswith(before):
         say(f"the functions of {before} were replaced by those of ragdb {__version__} here")
     return True

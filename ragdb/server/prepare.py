@@ -17,6 +17,30 @@ MIN_SERVER = 16
 MIN_VECTOR = (0, 8)
 
 
+_NAMES = ", ".join(f"'{schema}'" for schema in SCHEMAS)
+# What the caller has of ragdb becomes its owner's, and nothing else that the caller has. The
+# schemas come last: after them the caller finds nothing that is in them.
+GIVE_BACK = f"""do $$ declare v_thing text; begin
+  for v_thing in
+    with ours (oid, name) as (
+      select oid, nspname from pg_namespace where nspname in ({_NAMES}))
+    select format('grant all on schema %s to {OWNER}', name) from ours
+    union all
+    select format('alter %s owner to {OWNER}', thing) from (
+      select 'routine ' || p.oid::regprocedure, proowner
+        from pg_proc p join ours o on o.oid = pronamespace
+      union all
+      select case relkind when 'c' then 'type ' else 'table ' end || c.oid::regclass, relowner
+        from pg_class c join ours o on o.oid = relnamespace where relkind in ('r', 'p', 'v', 'c')
+    ) t (thing, owner) where pg_get_userbyid(owner) = current_user
+    union all
+    select format('alter schema %s owner to {OWNER}', name) from ours
+  loop
+    execute v_thing;
+  end loop;
+end $$"""
+
+
 class NotReady(Exception):
     """Something that ragdb may not make is missing; nothing was changed.
 
@@ -40,24 +64,18 @@ class Step:
     needed: bool = True
 
 
-def owned_otherwise(connection: Connection) -> NotReady | None:
-    """Why nothing can be done with a schema of ragdb that another role than its own has."""
-    owner, is_first, database = connection.execute(
-        "select quote_ident(r.rolname), r.oid = 10, quote_ident(current_database())"
-        " from (values (to_regnamespace('ragdb'))) s (oid)"
-        " left join pg_namespace n on n.oid = s.oid left join pg_roles r on r.oid = n.nspowner"
-    ).fetchall()[0]
-    if owner in (None, OWNER) or not is_there(connection):
-        return None
-    reason = (
-        f"all of ragdb belongs to role {owner} and not to {OWNER}, as after pg_restore --no-owner:"
-        " restore without --no-owner into a new database"
-    )
-    if is_first:  # what it owns cannot be reassigned
-        return NotReady(reason, [])
+def restored_by(connection: Connection) -> str | None:
+    """The role that has all of ragdb in the place of its owner, as after pg_restore --no-owner."""
+    owner: str | None = facts_of(connection)["owner_of_ragdb"]
+    return owner if owner not in (None, OWNER) and is_there(connection) else None
+
+
+def owned_otherwise(owner: str) -> NotReady:
+    """That another role than its own has all of ragdb, and who gives it back."""
     return NotReady(
-        f"{reason}; or a superuser runs here, which gives {OWNER} all databases of {owner}:",
-        [f"reassign owned by {owner} to {OWNER};", f"alter database {database} owner to {owner};"],
+        f"all of ragdb belongs to role {owner} and not to {OWNER}, as after pg_restore --no-owner:"
+        f" run as {owner}, `ragdb init` gives it back",
+        [],
     )
 
 
@@ -89,10 +107,14 @@ def taken(connection: Connection) -> NotReady | None:
 def prepare(connection: Connection) -> None:
     """Make what must be there first: roles, pgvector, schema ragdb. Raises NotReady."""
     _require_server(connection)
-    if refused := owned_otherwise(connection) or taken(connection):
-        raise refused
     facts = facts_of(connection)
-    steps = _role_steps(connection, facts) + _vector_steps(connection, facts) + _schema_steps(facts)
+    owner = restored_by(connection)
+    if owner not in (None, facts["me"]):
+        raise owned_otherwise(owner)
+    if refused := taken(connection):
+        raise refused
+    steps = _role_steps(connection, facts) + _vector_steps(connection, facts)
+    steps += _schema_steps(facts, is_restored=owner is not None)
     if any(step.needed and not step.allowed for step in steps):
         raise NotReady(
             f"role {facts['me']} may not make all that database {facts['database']} lacks;"
@@ -149,7 +171,7 @@ def _admission(facts: dict[str, Any]) -> list[Step]:
     return [Step(grant, made or ADMITTED in facts["may_give"], needed=False)]
 
 
-def _schema_steps(facts: dict[str, Any]) -> list[Step]:
+def _schema_steps(facts: dict[str, Any], *, is_restored: bool) -> list[Step]:
     missing = [schema for schema in SCHEMAS if not facts[f"owner_of_{schema}"]]
     # never done here: it may be a schema of somebody who knows nothing of ragdb
     taken = [
@@ -157,6 +179,8 @@ def _schema_steps(facts: dict[str, Any]) -> list[Step]:
         for schema in SCHEMAS
         if facts[f"owner_of_{schema}"] not in (None, OWNER)
     ]
+    if is_restored:
+        taken = [Step(GIVE_BACK, facts["may_create_schema"])]
     if missing and facts["owner_is_missing"] and facts["createrole"]:
         # whoever may make no role can help here too
         create = f"grant create on database {facts['database']} to {facts['me']}"

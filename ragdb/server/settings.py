@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,6 +68,30 @@ def connection(dsn: str | None = None, say: Say | None = None) -> Connection:
     from ragdb.server import embedded
 
     return Connection(embedded.dsn(say=say), "embedded")
+
+
+class NoProgram(Exception):
+    """A program of PostgreSQL is needed that is not there."""
+
+    exit_code = 3
+    hint = "install PostgreSQL's client programs (postgresql-client), which put one on the path"
+
+
+def program(name: str, conninfo: str) -> str:
+    """Where a program of PostgreSQL is that reaches the server as ragdb does.
+
+    Those of the wheel have no TLS: they fail, or send in clear what ragdb encrypts. Raises
+    NoProgram.
+    """
+    from ragdb.client.connecting import connect
+    from ragdb.server import postgres
+
+    with contextlib.suppress(psycopg.OperationalError), connect(conninfo) as reached:
+        if reached.pgconn.ssl_in_use:
+            if found := shutil.which(name):
+                return found
+            raise NoProgram(f"the {name} that comes with ragdb has no TLS, which the server takes")
+    return str(postgres.binary(name))
 
 
 def for_program(conninfo: str) -> tuple[str, dict[str, str]]:

@@ -6,10 +6,7 @@
 -- missing here, and a test names it.
 
 comment on schema ragdb_internal is 'What ragdb is made of. Nobody calls it: call schema ragdb.';
-revoke all on schema ragdb, ragdb_internal from public;
 grant usage on schema ragdb to ragdb_reader, bi_reader;
-revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin,
-  ragdb_auditor, ragdb_signer;
 revoke all on all routines in schema ragdb, ragdb_internal
   from public, ragdb_reader, ragdb_writer, ragdb_admin, ragdb_auditor, ragdb_signer;
 

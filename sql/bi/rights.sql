@@ -1,8 +1,6 @@
 -- Who reads schema bi: its reporting role, and every reader.
 
 comment on schema bi is 'Views for dashboards: retrievals, answers, evaluations and their counts.';
-revoke all on schema bi from public;
-revoke all on all tables in schema bi from public, ragdb_reader, bi_reader;
 revoke all on all routines in schema bi from public, ragdb_reader, bi_reader;
 grant usage on schema bi to bi_reader, ragdb_reader;
 grant select on all tables in schema bi to bi_reader, ragdb_reader;

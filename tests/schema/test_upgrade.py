@@ -65,6 +65,11 @@ def test_an_upgrade_drops_what_left_sql_mends_what_was_changed_and_keeps_rows(
         "create procedure ragdb.left_last() language sql begin atomic select * from ragdb.left_too; end",
         "create or replace function ragdb_internal.quote(value text) returns text language sql return 'edited'",
         "grant select on ragdb.chunks to public",
+        # as the default privileges of who restores a dump give them
+        "grant all on schema ragdb, ragdb_internal, bi to stranger, bi_reader",
+        "grant all on all tables in schema ragdb to stranger",
+        "grant all on all sequences in schema ragdb to stranger with grant option",
+        "grant update (text) on ragdb.chunks to stranger",
     )
     migrate.migrate(any_clone, force=True)
     with psycopg.connect(any_clone) as connection:

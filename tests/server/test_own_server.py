@@ -26,6 +26,8 @@ from ragdb.cli.main import app
 from ragdb.server import embedded, postgres, roles, static
 from tests.forked import run_forked
 from tests.schema.conftest import ROOT
+from tests.schema.facts import difference, facts
+from tests.schema.test_dump import plain
 from tests.server.test_standby import catch_up, running_standby
 from tests.static_twin import train
 from tests.watcher import watched_folder
@@ -162,6 +164,53 @@ def test_init_leaves_its_caller_able_to_work_or_says_once_what_a_dba_must_run(
         second = says(database, who, "init", "--no-manual")
         assert second.exit_code == 0, (todo, second.output)
     works(database, who, tmp_path)
+
+
+def test_init_after_a_restore_without_owner_leaves_no_right_to_others(
+    database: str, tmp_path: Path
+) -> None:
+    """As a managed service restores: no superuser, and default privileges that give all away."""
+    pgvector(database, "public")
+    run_by(database, "postgres", ["grant create on database mine to admin"])
+    assert says(database, "admin", "init", "--no-manual").exit_code == 0
+    works(database, "admin", tmp_path)
+    with psycopg.connect(database) as db:
+        before = facts(db)
+        rows = db.execute("select text from ragdb.chunks").fetchall()
+    dump, contents = tmp_path / "dump", tmp_path / "list"
+    flags = ["--no-owner", "--no-privileges", "-L", str(contents)]
+    copy = make_conninfo(database, dbname="copy")
+    run_by(database, "postgres", ["create database copy template template0 owner admin"])
+    try:
+        subprocess.run([postgres.binary("pg_dump"), "-Fc", "-f", dump, "-d", database], check=True)
+        listed = subprocess.run(
+            [postgres.binary("pg_restore"), "-l", dump], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        contents.write_text("\n".join(line for line in listed if " EXTENSION " not in line))
+        pgvector(copy, "public")
+        by_default = [
+            f"alter default privileges {verb} all on {kind} {whom} app"
+            for verb, whom in (("grant", "to"), ("revoke", "from"))
+            for kind in ("schemas", "tables", "functions", "types")
+        ]
+        run_by(copy, "admin", [*by_default[:4], "create table public.mine (id int)"])
+        subprocess.run(
+            [postgres.binary("pg_restore"), *flags, "-d", make_conninfo(copy, user="admin"), dump],
+            check=True,
+        )
+        assert "`ragdb init` gives it back" in says(copy, "owner", "init").stderr
+        given_back = says(copy, "admin", "init", "--no-manual")
+        assert given_back.exit_code == 0, given_back.output
+        assert "belonged to role admin, which gave it back to ragdb_owner" in given_back.output
+        run_by(copy, "admin", by_default[4:])
+        with psycopg.connect(copy) as db:
+            assert difference(plain(facts(db)), plain(before)) == ""
+            assert db.execute("select text from ragdb.chunks").fetchall() == rows
+            others = "select tableowner from pg_tables where tablename = 'mine'"
+            assert db.execute(others).fetchall() == [("admin",)]
+        works(copy, "admin", tmp_path)
+    finally:
+        run_by(database, "postgres", ["drop database copy with (force)"])
 
 
 @pytest.mark.parametrize(
