@@ -28,6 +28,7 @@ TOGETHER = {
         "tests/ledger/test_ledger_crash.py",
         "tests/server/test_kills.py",
         "tests/server/test_lost_server.py",
+        "tests/server/test_revival.py",
     ),
 }
 GROUPS = list(TOGETHER)

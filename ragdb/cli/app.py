@@ -250,7 +250,7 @@ def _hint(error: psycopg.Error) -> str | None:
 
     from ragdb.client.connecting import is_replaced
 
-    if _is_lost(error):
+    if is_lost(error):
         return (
             "the server was stopped, or ended this connection; run the command again when it is up:"
             f" {KEPT}"
@@ -276,7 +276,7 @@ def _hint(error: psycopg.Error) -> str | None:
     return HINTS.get(error.sqlstate)
 
 
-def _is_lost(error: psycopg.Error) -> bool:
+def is_lost(error: psycopg.Error) -> bool:
     """Whether the server ended a connection that there was."""
     import psycopg
 

@@ -72,6 +72,7 @@ def mcp(
             raise Failure(f"corpus {name!r} does not exist", hint="`ragdb corpus ls` lists them")
     tools = Tools(
         session.target.conninfo,
+        revive=session.revive,
         corpora=corpus,
         record=record,
         write=write,

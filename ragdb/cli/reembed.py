@@ -58,6 +58,10 @@ def reembed(
             return 0
         if drop is not None:
             current = embedders.current(db.connection, corpus)
+            spaces = [space.embedder for space in db.embedding_status(corpus)]
+            if drop not in spaces and drop in embedders.embedders(db.connection):
+                session.done(f"{corpus} has no embeddings by {drop}", dropped=None)
+                return 0
             is_current = current is not None and current.name == drop
             use = ", by which it is searched" if is_current else ""
             session.confirm(f"drop all embeddings of {corpus} by {drop}{use}?")

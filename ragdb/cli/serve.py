@@ -124,6 +124,7 @@ def serve(
         check_standby(session, dsn)
     config = Config(
         session.target.conninfo,
+        revive=session.revive,
         corpus=corpus,
         anonymous_role=anonymous_role,
         pool=pool,
@@ -167,7 +168,7 @@ def studio(
     with session.connect() as db:
         readonly.check("Studio writes who has logged in", db.connection)
     link = Link()
-    application = with_pages(Config(session.target.conninfo, timeout=timeout), link)
+    application = with_pages(Config(session.target.conninfo, session.revive, timeout=timeout), link)
     listener, url = listen("127.0.0.1", port)
     print(f"{url}{link.path}", flush=True)
     session.note("the link is good once, within ten minutes")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ragdb.database import Database
+    from ragdb.server.reviving import Reviver
     from ragdb.server.settings import Connection
 
 
@@ -114,6 +115,13 @@ class Session:
         found = settings.connection(self.dsn, self.note)
         self.debug(f"database: {found}")
         return found
+
+    @functools.cached_property
+    def revive(self) -> Reviver | None:
+        """What starts that server again where it died; None where ragdb has not started it."""
+        from ragdb.server.reviving import Reviver
+
+        return Reviver() if self.target.origin == "embedded" else None
 
     def connect(self) -> Database:
         """A connection to it."""

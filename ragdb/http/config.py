@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+Revive = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -11,6 +14,8 @@ class Config:
     """The flags of `ragdb serve`."""
 
     conninfo: str
+    revive: Revive | None = None
+    """Called before each connection to the primary; it may start the server again."""
     corpus: str | None = None
     anonymous_role: str | None = None
     pool: int = 8

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from ragdb.client import upkeep
 from ragdb.client.client import AsyncClient, Client
 from ragdb.client.connecting import connect, options
-from ragdb.http.config import Config
+from ragdb.http.config import Config, Revive
 from ragdb.http.standbys import Behind, Pool, Standbys, is_the_standbys
 from ragdb.server import signing
 from ragdb.version import __version__
@@ -65,7 +65,7 @@ class Transactions:
     def __init__(self, config: Config) -> None:
         self.config = config
         conninfo = signing.with_keys(config.conninfo)
-        self.pool = _pool(config, conninfo, "ragdb", timeout=5)
+        self.pool = _pool(config, conninfo, "ragdb", timeout=5, revive=config.revive)
         standbys = [
             # a request that a standby keeps waiting goes to the primary
             _pool(config, dsn, f"standby {n}", timeout=1)
@@ -246,9 +246,16 @@ async def _in_turns(connection: psycopg.AsyncConnection[Any]) -> None:
     await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
 
 
-def _pool(config: Config, conninfo: str, name: str, timeout: float) -> Pool:
+def _pool(
+    config: Config, conninfo: str, name: str, timeout: float, revive: Revive | None = None
+) -> Pool:
+    async def revived() -> str:
+        if revive is not None:
+            await asyncio.to_thread(revive)
+        return conninfo
+
     return AsyncConnectionPool(
-        conninfo,
+        revived,
         min_size=1,
         max_size=config.pool,
         max_waiting=config.max_requests,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +37,15 @@ class ToolError(Exception):
 class Served:
     """A pool of connections, read-only unless retrievals are recorded or corpora may be changed.
 
-    `corpora` are those to serve; None is all. Peers are asked only with `ask_peers`.
+    `corpora` are those to serve; None is all. Peers are asked only with `ask_peers`. `revive` is
+    called before each connection; it may start the server again.
     """
 
     def __init__(
         self,
         conninfo: str,
         *,
+        revive: Callable[[], object] | None = None,
         corpora: Sequence[str] | None = None,
         record: bool = False,
         write: bool = False,
@@ -52,8 +54,15 @@ class Served:
     ) -> None:
         self.corpora, self.record, self.write = corpora, record, write
         self.ask_peers, self.allow_private_peers = ask_peers, allow_private_peers
+        keyed = signing.with_keys(conninfo)
+
+        def revived() -> str:
+            if revive is not None:
+                revive()
+            return keyed
+
         self.pool = ConnectionPool(
-            signing.with_keys(conninfo),
+            revived,
             min_size=0,
             max_size=8,
             timeout=10,

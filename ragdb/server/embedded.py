@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,29 @@ def start(folder: Path | None = None, version: int = 18, say: Say | None = None)
     if running is None:
         raise EmbeddedError(f"the server in {folder} started but does not answer")
     return running.superuser
+
+
+def revive(folder: Path | None = None, version: int = 18) -> bool:
+    """Start a server that died, and return whether it was started.
+
+    One that was stopped stays so: its folder may be about to be copied or replaced. Raises
+    EmbeddedError with the end of the log.
+    """
+    folder = (folder or data_folder(version)).absolute()
+    with _lock(folder):
+        if status(folder, version) is not None or not _died(folder, version):
+            return False
+        launch(folder, version, lambda: status(folder, version) is not None)
+    return True
+
+
+def _died(folder: Path, version: int) -> bool:
+    """Whether the last server of a data folder ended, or ends, otherwise than by being stopped."""
+    if not (folder / "PG_VERSION").exists():
+        return False
+    said = run(folder, version, "pg_controldata", "-D", str(folder)).stderr
+    found = re.search("^Database cluster state: +(.*)$", said, re.M)
+    return found is not None and not found[1].startswith("shut")  # shut down, shutting down
 
 
 def stop(folder: Path | None = None, version: int = 18) -> bool:

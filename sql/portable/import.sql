@@ -62,49 +62,45 @@ begin
 end $$;
 
 -- Puts documents as exports have them into a corpus, without added edges, and returns the number of
--- their chunks. The first source decides; at the others, the same record is found too. Raises
--- RG400, RG401, RG404, RG409, RG412, RG413, RG455.
+-- their chunks. The first source decides; at the others, the same record is found too, one after
+-- the other: a call takes a turn once. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.
 create or replace function ragdb_internal.put_exported(corpus text, documents jsonb)
 returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_nth bigint;
   v_documents jsonb;
   v_conversations jsonb;
-  v_copies jsonb;
-  v_copied_conversations jsonb;
   v_chunks integer;
+  v_all integer := 0;
 begin
   perform ragdb_internal.check_imported(documents);
-  with source as materialized (
-    select d.n, d.v - array['sources', 'edges'] as document,
-      jsonb_build_object(
-        'uri', s.v -> 'uri', 'source_name', s.v -> 'source_name', 'etag', s.v -> 'etag')
-        -- which a move brings
-        || jsonb_strip_nulls(jsonb_build_object('root', s.v -> 'root')) as source,
-      row_number() over (partition by d.n order by (s.v ->> 'uri') collate "C") as nth
-    from jsonb_array_elements(documents) with ordinality d (v, n),
-      jsonb_array_elements(d.v -> 'sources') s (v)
-  )
-  select jsonb_agg(s.document || s.source order by s.n)
-        filter (where s.nth = 1 and not s.document ? 'messages'),
-      jsonb_agg(s.document || s.source order by s.n)
-        filter (where s.nth = 1 and s.document ? 'messages'),
-      jsonb_agg(s.document || s.source order by s.n, s.nth)
-        filter (where s.nth > 1 and not s.document ? 'messages'),
-      jsonb_agg(s.document || s.source order by s.n, s.nth)
-        filter (where s.nth > 1 and s.document ? 'messages')
-    into v_documents, v_conversations, v_copies, v_copied_conversations
-    from source s;
-  select coalesce(sum(p.chunks_indexed), 0) into v_chunks from (
-    select d.chunks_indexed from ragdb.put_documents(corpus, coalesce(v_documents, '[]')) d
-    union all
-    select c.chunks_indexed
-    from ragdb.put_conversations(corpus, coalesce(v_conversations, '[]')) c) p;
-  perform ragdb.put_documents(corpus, coalesce(v_copies, '[]'));
-  perform ragdb.put_conversations(corpus, coalesce(v_copied_conversations, '[]'));
-  return v_chunks;
+  for v_nth, v_documents, v_conversations in
+    with source as materialized (
+      select d.n, d.v - array['sources', 'edges'] as document,
+        jsonb_build_object(
+          'uri', s.v -> 'uri', 'source_name', s.v -> 'source_name', 'etag', s.v -> 'etag')
+          -- which a move brings
+          || jsonb_strip_nulls(jsonb_build_object('root', s.v -> 'root')) as source,
+        row_number() over (partition by d.n order by (s.v ->> 'uri') collate "C") as nth
+      from jsonb_array_elements(documents) with ordinality d (v, n),
+        jsonb_array_elements(d.v -> 'sources') s (v)
+    )
+    select s.nth,
+        jsonb_agg(s.document || s.source order by s.n) filter (where not s.document ? 'messages'),
+        jsonb_agg(s.document || s.source order by s.n) filter (where s.document ? 'messages')
+      from source s group by s.nth order by s.nth
+  loop
+    select coalesce(sum(p.chunks_indexed), 0) into v_chunks from (
+      select d.chunks_indexed from ragdb.put_documents(corpus, coalesce(v_documents, '[]')) d
+      union all
+      select c.chunks_indexed
+      from ragdb.put_conversations(corpus, coalesce(v_conversations, '[]')) c) p;
+    v_all := v_all + case when v_nth = 1 then v_chunks else 0 end;
+  end loop;
+  return v_all;
 end $$;
 
 create or replace function ragdb.import_documents(corpus text, documents jsonb) returns integer

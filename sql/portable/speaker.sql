@@ -56,54 +56,82 @@ return array(
     where p.corpus_id = texts_of_chunks.corpus_id and p.kind = 'chunk'
       and p.key = any (texts_of_chunks.chunk_nos::text[]));
 
--- Returns an exported conversation without some of its turns, as another document; null where none
--- is left. A message without a time has that of its place.
+-- Returns exported conversations without some of their turns, as other documents, by their places;
+-- one of which nothing is left is missing. A message without a time has that of its place.
 create or replace function ragdb_internal.without_turns(
-  corpus text, document jsonb, chunk_ids text[])
-returns jsonb
+  corpus text, documents jsonb, chunk_ids text[])
+returns table (place bigint, document jsonb)
 language sql stable parallel safe
-return (
-  with rest as (
-    select document - 'size_bytes' || pg_catalog.jsonb_build_object('messages',
-        pg_catalog.jsonb_agg((case when (m.v ->> 'created_at')::timestamptz
-            = pg_catalog.to_timestamp(m.n) then m.v - 'created_at' else m.v end)
-          || pg_catalog.jsonb_build_object('parents', coalesce((
-            select pg_catalog.jsonb_agg(p.v order by p.n)
-              from pg_catalog.jsonb_array_elements(m.v -> 'parents') with ordinality p (v, n)
-              where p.v ->> 'id' <> all (chunk_ids)), '[]')) order by m.n)) as document
-      from pg_catalog.jsonb_array_elements(document -> 'messages') with ordinality m (v, n)
-      where m.v ->> 'id' <> all (chunk_ids)
-      having count(*) > 0
+begin atomic
+  with gone as materialized (
+    select pg_catalog.unnest(without_turns.chunk_ids) as id
+  ), message as (
+    select d.n, pg_catalog.jsonb_agg((case when (m.v ->> 'created_at')::timestamptz
+          = pg_catalog.to_timestamp(m.n) then m.v - 'created_at' else m.v end)
+        || pg_catalog.jsonb_build_object('parents', coalesce((
+          select pg_catalog.jsonb_agg(p.v order by p.n)
+            from pg_catalog.jsonb_array_elements(m.v -> 'parents') with ordinality p (v, n)
+            where p.v ->> 'id' not in (select g.id from gone g)), '[]')) order by m.n) as left
+      from pg_catalog.jsonb_array_elements(without_turns.documents) with ordinality d (v, n)
+        cross join lateral pg_catalog.jsonb_array_elements(d.v -> 'messages')
+          with ordinality m (v, n)
+      where m.v ->> 'id' not in (select g.id from gone g)
+      group by d.n
+  ), rest as materialized (
+    select m.n, pg_catalog.row_number() over (order by m.n) - 1 as nth,
+        (without_turns.documents -> (m.n - 1)::integer) - 'size_bytes'
+          || pg_catalog.jsonb_build_object('messages', m.left) as document
+      from message m
+  ), turns as (
+    select t.nth, pg_catalog.array_agg(t order by t.place) as turns
+      from ragdb_internal.parsed_turns(without_turns.corpus, (
+        select pg_catalog.jsonb_agg(r.document order by r.nth) from rest r)) t
+      group by t.nth
   )
-  select r.document || pg_catalog.jsonb_build_object('doc_cid', ragdb_internal.session_cid(
-      r.document ->> 'session', array(select t
-        from ragdb_internal.parsed_turns(without_turns.corpus,
-          pg_catalog.jsonb_build_array(r.document)) t order by t.place)))
-    from rest r);
+  select r.n, r.document || pg_catalog.jsonb_build_object('doc_cid',
+        ragdb_internal.session_cid(r.document ->> 'session', t.turns))
+    from rest r join turns t using (nth);
+end;
 
--- Puts a document in place of a stored one, at all of its sources. The first source would take the
--- turns from a document that the others still have.
-create or replace function ragdb_internal.put_as_another(
-  corpus ragdb.corpora, doc_no integer, document jsonb)
-returns void
+-- Puts conversations again without some of their turns, each at all of its sources, and returns the
+-- sources of those of which nothing is left. The first source would take the turns from a document
+-- that the others still have.
+create or replace function ragdb_internal.put_rest(
+  corpus ragdb.corpora, doc_nos integer[], chunk_ids text[])
+returns text[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_others constant text[] := array(
-    select s.uri from ragdb.document_sources s
-      where s.corpus_id = corpus.corpus_id and s.doc_no = put_as_another.doc_no
-      order by s.uri offset 1);
+  v_left integer[];
+  v_rest jsonb;
+  v_others text[];
+  v_emptied text[];
 begin
+  select array_agg(doc_nos[r.place]), jsonb_agg(r.document order by r.place)
+    into v_left, v_rest
+    from ragdb_internal.without_turns(corpus.name, (
+      select jsonb_agg(ragdb_internal.moved_document(corpus.corpus_id, n.doc_no) order by n.nth)
+        from unnest(doc_nos) with ordinality n (doc_no, nth)), chunk_ids) r;
+  select array_agg(s.uri order by s.nth, s.uri) filter (where s.is_left and s.place > 1),
+      array_agg(s.uri order by s.nth, s.uri) filter (where not s.is_left)
+    into v_others, v_emptied
+    from (
+      select n.nth, h.uri, n.doc_no = any (coalesce(v_left, '{}')) as is_left,
+          row_number() over (partition by n.doc_no order by h.uri) as place
+        from unnest(doc_nos) with ordinality n (doc_no, nth)
+        cross join lateral (select d.uri from ragdb.document_sources d
+          where d.corpus_id = corpus.corpus_id and d.doc_no = n.doc_no offset 0) h) s;
   if v_others <> '{}' then
     perform ragdb_internal.write_documents(
       ragdb_internal.lock_corpus(corpus.name, 'admin'), '[]', false, v_others);
   end if;
-  perform ragdb_internal.put_exported(corpus.name, jsonb_build_array(document));
+  perform ragdb_internal.put_exported(corpus.name, v_rest) where v_rest is not null;
+  return coalesce(v_emptied, '{}');
 end $$;
 
--- Puts conversations again without some of their turns, takes away those of which nothing is left,
--- and returns how many these are.
+-- Puts conversations again without some of their turns, 100000 tokens at a time, takes away those
+-- of which nothing is left, and returns how many these are.
 create or replace function ragdb_internal.put_without(
   corpus ragdb.corpora, doc_nos integer[], chunk_ids text[], reason text)
 returns integer
@@ -112,20 +140,19 @@ set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1 -- numbers as exact as they are
 as $$
 declare
-  v_id constant integer := corpus.corpus_id;
-  v_doc_no integer;
-  v_rest jsonb;
+  v_some integer[];
   v_uris text[] := '{}';
 begin
-  foreach v_doc_no in array doc_nos loop
-    v_rest := ragdb_internal.without_turns(
-      corpus.name, ragdb_internal.moved_document(v_id, v_doc_no), chunk_ids);
-    if v_rest is null then
-      v_uris := v_uris || array(select s.uri from ragdb.document_sources s
-        where s.corpus_id = v_id and s.doc_no = v_doc_no);
-    else
-      perform ragdb_internal.put_as_another(corpus, v_doc_no, v_rest);
-    end if;
+  for v_some in
+    select array_agg(d.doc_no order by d.doc_no)
+      from (
+        select n.doc_no, (sum(h.size) over (order by n.doc_no))::bigint / 100000 as part
+          from unnest(doc_nos) n (doc_no)
+          cross join lateral (select o.tokens + o.chunks as size from ragdb.documents o
+            where o.corpus_id = corpus.corpus_id and o.doc_no = n.doc_no offset 0) h) d
+      group by d.part order by d.part
+  loop
+    v_uris := v_uris || ragdb_internal.put_rest(corpus, v_some, chunk_ids);
   end loop;
   if v_uris = '{}' then
     return 0;

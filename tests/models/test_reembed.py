@@ -176,6 +176,18 @@ def test_a_switch_that_is_asked_for_again_is_done_already(clone: str) -> None:
         assert status(db, "embedder") == "new"
 
 
+def test_a_drop_that_is_asked_for_again_is_done_already(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {str(n): f"text {n}" for n in range(3)})
+    drop = ("reembed", "docs", "--yes", "--drop")
+    assert "dropped the embeddings of docs by hash" in finish(ragdb(clone, *drop, "hash"))
+    assert "docs has no embeddings by hash" in finish(ragdb(clone, *drop, "hash"))
+    # a name that is mistyped was never dropped
+    mistyped = ragdb(clone, *drop, "hush")
+    assert "RG416" in mistyped.communicate(timeout=120)[1]
+    assert mistyped.returncode not in (0, None)
+
+
 def test_the_comparison_is_that_of_the_two_rankings(db: Connection) -> None:
     make_corpus(db, {str(n): f"word{n % 7} word{n % 5} tale {n}" for n in range(40)})
     make_embedder(db, "new", 8)

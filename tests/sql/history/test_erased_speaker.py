@@ -117,20 +117,39 @@ def test_a_conversation_of_one_speaker_goes_as_a_whole(chat: Connection) -> None
     assert chat.execute(FINDINGS).fetchall() == []
 
 
-def test_a_conversation_that_was_found_at_two_sources_is_still_found_there(
+def test_a_conversation_that_was_found_at_several_sources_is_still_found_there(
     chat: Connection,
 ) -> None:
     twin = conversation(SAID, root="/talks", etag="1")
     found = "select uri, root, etag from ragdb.document_sources where uri like '%#s1' order by 1"
     put(chat, "chat", twin)
-    put(chat, "chat", twin | {"uri": "copy.jsonl#s1"})
+    for copy in ("copy.jsonl#s1", "third.jsonl#s1"):
+        put(chat, "chat", twin | {"uri": copy})
     before = chat.execute(found).fetchall()
-    assert [uri for uri, _, _ in before] == ["chat.jsonl#s1", "copy.jsonl#s1"]
+    assert [uri for uri, _, _ in before] == ["chat.jsonl#s1", "copy.jsonl#s1", "third.jsonl#s1"]
     assert erase(chat)[:2] == (4, 0)
     assert chat.execute(found).fetchall() == before
     assert len(texts(chat)) == 2
     assert remains(chat, "zanzibar") == []
     assert chat.execute(FINDINGS).fetchall() == []
+
+
+def test_many_conversations_are_put_again_at_once(db: Connection) -> None:
+    """What a call costs by itself, such as a look at the statistics, is paid a few times."""
+    db.execute("select ragdb.create_corpus('chat')")
+    said = [
+        conversation(
+            [message(9 * n + k, [9 * n + k - 1][: k - 1], speaker="QB"[k % 2]) for k in (1, 2, 3)],
+            session=f"s{n}",
+        )
+        for n in range(30)
+    ]
+    put(db, "chat", *said)
+    db.execute("set local track_functions = 'all'")
+    assert erase(db, "B")[:2] == (60, 0)
+    calls = "select calls from pg_stat_xact_user_functions where funcname = 'put_conversations'"
+    assert one(db, calls) == 1
+    assert len(texts(db, "s7")) == 1
 
 
 def test_the_record_says_who_erased_and_why_and_does_not_name_the_person(
