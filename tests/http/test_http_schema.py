@@ -41,10 +41,13 @@ CHECKS = [
     checks.ignored_auth,
 ]
 
+# seconds: no test is timed, and a busy machine may leave one waiting for long
+WAIT = 300
+
 
 def explore(api: Api, examples: int, *, is_night: bool) -> dict[str, int]:
     """How many requests each operation got; every answer is checked."""
-    document = schemathesis.openapi.from_url(f"{api.url}/openapi.json")
+    document = schemathesis.openapi.from_url(f"{api.url}/openapi.json", timeout=WAIT)
     headers = {"Authorization": f"Bearer {api.tokens['admin']}"}  # past the gate
     asked: dict[str, int] = {}
     modes = list(GenerationMode)
@@ -67,8 +70,7 @@ def explore(api: Api, examples: int, *, is_night: bool) -> dict[str, int]:
                 asked[label] = asked.get(label, 0) + 1
                 # a parameter that is wrong by an empty list is not in the URL at all
                 checked = CHECKS if case.method == "POST" else CHECKS[1:]
-                # no test is timed: a busy machine may leave one waiting for long
-                case.call_and_validate(headers=headers, checks=checked, timeout=300)
+                case.call_and_validate(headers=headers, checks=checked, timeout=WAIT)
 
             with suppress(Unsatisfiable):  # nothing about /health can be wrong
                 ask()
