@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ragdb.cli.session import Failure
+from ragdb.client.rows import loads
 
 # How the columns of a table of queries are called, where its first line says so.
 NAMES = {"id", "_id", "qid", "query-id", "query_id", "name"}
@@ -75,7 +75,7 @@ def _records(path: Path, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = loads(line)
             if record.get("origin") == "contract":
                 continue
             listed = "origin" in record
@@ -90,7 +90,7 @@ def _records(path: Path, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             wrong = f"has no {error}"
         except (TypeError, AttributeError):
             wrong = "is not an object, or its labels are not a list"
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             wrong = f"is not JSON ({error})"
         raise Failure(
             f"{path}:{number}: it {wrong}",

@@ -37,8 +37,11 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    """JSON read as jsonb reads it: no NaN, no Infinity. Raises ValueError, RecursionError."""
-    return json.loads(text, parse_constant=_refuse)
+    """JSON read as jsonb reads it: no NaN, no Infinity. Raises ValueError."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("it nests too deep") from None
 
 
 class NotHeld(ValueError):

@@ -232,7 +232,7 @@ class Server(Transactions):
         """Call a capability until it answers or the time to wait is over; with its trace's id."""
         try:
             given = loads(body)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise Refused(400, "BAD_REQUEST", "the body is not JSON") from None
         until = time.monotonic() + self.config.wait
         while True:

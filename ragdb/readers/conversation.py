@@ -134,7 +134,7 @@ def _records(stream: BinaryIO, max_line: int) -> Iterator[tuple[int, bytes, dict
             continue
         try:
             record = loads(line.decode())
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             malformed(number, f"it is not JSON ({str(error)[:80]})", "correct or remove the line")
         if not isinstance(record, dict):
             malformed(number, "it is not an object", "write one message, or one tree, on a line")

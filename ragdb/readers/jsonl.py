@@ -47,7 +47,7 @@ def _document(line: bytes, number: int) -> Document:
         record = loads(line.decode())
     except UnicodeDecodeError:
         malformed(number, "it is not UTF-8", "convert the file to UTF-8")
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         malformed(number, f"it is not JSON ({str(error)[:80]})", "correct or remove the line")
     if not isinstance(record, dict):
         malformed(number, "it is not an object", 'write {"_id": …, "title": …, "text": …}')

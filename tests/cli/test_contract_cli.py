@@ -85,7 +85,7 @@ def test_a_mistake_in_queries_a_source_or_a_task_is_named_with_its_place(
             '{"_id": "1", "text": "x", "labels": 1}',
             "it is not an object, or its labels are not a list",
         ),
-        ("[" * 100_000, "it is not JSON ("),  # for what each Python says in its own words
+        ("[" * 100_000, "it is not JSON (it nests too deep)"),
     ]:
         queries.write_text('{"_id": "0", "text": "x"}\n' + line)
         refused = run("eval", "import", "A", "V", "--queries", queries)

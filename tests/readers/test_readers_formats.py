@@ -357,7 +357,7 @@ def test_a_pair_of_escaped_surrogates_is_one_character() -> None:
         (b'{"text": "\xff"}', "not UTF-8"),
         (b'{"text": "x", "metadata": [1]}', "metadata is not an object"),
         (b'{"_id": "ok", "text": "other"}', 'the id "ok" has been used'),
-        (b'{"text":' + b"[" * 100_000, "not JSON"),
+        (b'{"text":' + b"[" * 100_000, "not JSON (it nests too deep)"),
         (b'{"a":' + b"[" * 40 + b"]" * 40 + b"}", "nests deeper"),
     ],
 )  # fmt: skip
