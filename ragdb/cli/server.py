@@ -110,11 +110,13 @@ def psql(
 def status(session: Session) -> None:
     """Show the database, its schema and its corpora."""
     from ragdb.cli import output
-    from ragdb.server import embedded, scripts
+    from ragdb.server import embedded, prepare, scripts
     from ragdb.version import __version__
 
     with session.connect() as db:
         server = db.connection.info
+        if owner := prepare.restored_by(db.connection):
+            session.note(prepare.owned_otherwise(owner).reason)
         corpora = db.list_corpora()
         summary = {
             "ragdb": __version__,
