@@ -30,7 +30,7 @@ def replace(file: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def draft(file: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """A file beside its place, less the umask in `mode`, which goes there when all is on disk."""
+    """A file of `mode`, less the umask, beside its place, where it goes when all is on disk."""
     _clear(file)
     beside = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     with _no_remains(beside, file), open(_new(beside, mode), "wb") as out:

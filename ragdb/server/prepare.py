@@ -179,7 +179,7 @@ def _schema_steps(facts: dict[str, Any], *, is_restored: bool) -> list[Step]:
         for schema in SCHEMAS
         if facts[f"owner_of_{schema}"] not in (None, OWNER)
     ]
-    if is_restored:
+    if is_restored:  # by the caller, who gives back all at once
         taken = [Step(GIVE_BACK, facts["may_create_schema"])]
     if missing and facts["owner_is_missing"] and facts["createrole"]:
         # whoever may make no role can help here too

@@ -108,8 +108,8 @@ begin atomic
   union all
   -- partitions are not in the list of what was installed
   select 'rights', 'error', 'relation ' || c.oid::regclass, 'it is granted to '
-      || pg_catalog.string_agg(distinct case a.grantee when 0 then 'public' else
-      a.grantee::regrole::text end, ', '), 'ragdb init --force revokes it; find out who gave it'
+      || pg_catalog.string_agg(distinct case a.grantee when 0 then 'public'
+        else a.grantee::regrole::text end, ', '), 'ragdb init --force revokes it'
     from pg_catalog.pg_class c cross join lateral (
       select r.* from pg_catalog.aclexplode(c.relacl) r
       union all
