@@ -44,6 +44,7 @@ TRIES = 5
 # how long it waits for a lock, while everybody else waits for those that it has, and how long it
 # lets them work before it tries again
 AT_MOST, PAUSE_S = "2s", 5.0
+MOST_ADVICE = 5
 # by the functions that Alembic runs a verb by
 NOT_DONE = {
     "downgrade": "migrations of ragdb go up only; a backup is the way back",
@@ -133,7 +134,7 @@ class OtherBuild(Exception):
 
 
 def advice(dsn: str) -> Iterator[str]:
-    """What an installer should know: a right that it lacks, and defects of the server's pgvector.
+    """What an installer should know: a right that it lacks, and what is not as it was installed.
 
     What it lacks and may take, it gets here.
     """
@@ -145,11 +146,15 @@ def advice(dsn: str) -> Iterator[str]:
             yield f"role {me} may use nothing of ragdb yet; a DBA must run: {lacks}"
         if may_be_owner(connection):
             become_owner(connection)
-            for severity, place, finding, what in connection.execute(
+            found = connection.execute(
                 "select f.severity, f.place, f.finding, f.advice"
-                " from ragdb.verify(quick => true, checks => '{pgvector}') f"
-            ).fetchall():
+                " from ragdb.verify(quick => true, checks => '{code, rights, pgvector}') f"
+                " where f.severity <> 'note'"
+            ).fetchall()
+            for severity, place, finding, what in found[:MOST_ADVICE]:
                 yield f"{severity}: {place}: {finding}: {what}"
+            if len(found) > MOST_ADVICE:
+                yield f"and {len(found) - MOST_ADVICE} more: `ragdb verify --quick` lists them"
 
 
 def upgrade(environment: EnvironmentContext, dsn: str) -> None:

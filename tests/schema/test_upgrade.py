@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -71,7 +72,12 @@ def test_an_upgrade_drops_what_left_sql_mends_what_was_changed_and_keeps_rows(
         "grant all on all sequences in schema ragdb to stranger with grant option",
         "grant update (text) on ragdb.chunks to stranger",
     )
+    assert not migrate.migrate(any_clone)  # which changes nothing where the version is the same
+    *named, last = migrate.advice(any_clone)
+    assert all("ragdb init --force" in line for line in named)
+    assert re.fullmatch("and [0-9]{3,} more: `ragdb verify --quick` lists them", last)
     migrate.migrate(any_clone, force=True)
+    assert list(migrate.advice(any_clone)) == []
     with psycopg.connect(any_clone) as connection:
         assert facts(connection) == before
         assert connection.execute("select name from ragdb.corpora").fetchall() == [("docs",)]
