@@ -66,8 +66,10 @@ class Step:
 
 def restored_by(connection: Connection) -> str | None:
     """The role that has all of ragdb in the place of its owner, as after pg_restore --no-owner."""
-    owner: str | None = facts_of(connection)["owner_of_ragdb"]
-    return owner if owner not in (None, OWNER) and is_there(connection) else None
+    row = connection.execute(
+        "select quote_ident(pg_get_userbyid(nspowner)) from pg_namespace where nspname = 'ragdb'"
+    ).fetchone()
+    return row[0] if row and row[0] != OWNER and is_there(connection) else None
 
 
 def owned_otherwise(owner: str) -> NotReady:
