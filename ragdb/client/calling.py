@@ -208,7 +208,8 @@ def _problem(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, An
             if twice:
                 return f"{name}() was given {twice[0]!r} twice"
             if missing := [one for one in call.types if one not in given | call.defaults.keys()]:
-                return f"{name}() needs {missing[0]!r}"
+                wanted = ", ".join(one for one in call.types if one not in call.defaults)
+                return f"{name}() needs {missing[0]!r}: write {name}({wanted})"
     forms = " or ".join(f"{name}({', '.join(call.types)})" for call in calls)
     return f"the arguments match none of {forms}"
 

@@ -22,11 +22,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ragdb.server import leftover
+
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
 PORT = "5432"  # of the socket's name; said everywhere, so that PGPORT does not matter
 
-# what PostgreSQL says where a killed server has not gone yet
-LEFTOVER = re.compile(r'lock file "[^"\n]*" (already exists|is empty)|pre-existing shared memory')
 ROOM = 64 * 2**20  # bytes of disk; a start needs a file of 16 MB for the log of changes, at least
 
 LOCALE = {  # never the caller's
@@ -50,7 +50,14 @@ def home() -> Path:
         return Path("/var/lib/ragdb")
     import platformdirs
 
-    return platformdirs.user_data_path("ragdb")
+    with contextlib.suppress(RuntimeError):  # without HOME, for a user without a name
+        folder = platformdirs.user_data_path("ragdb")
+        if folder.is_absolute():  # before 4.11 it is left as ~
+            return folder
+    raise EmbeddedError(
+        "there is no home folder to keep the embedded server in; set RAGDB_HOME to a folder"
+        " that you may write to, or name a database with --dsn"
+    )
 
 
 def binary(name: str, version: int = 18) -> Path:
@@ -70,6 +77,7 @@ def initialise(folder: Path, version: int) -> None:
             f"the server cannot be kept in {folder}, whose name has a {found[0]};"
             " set RAGDB_HOME to another folder"
         )
+    _check_named()
     draft = folder.with_name(folder.name + ".draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
@@ -142,8 +150,8 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
     options = f'-p {PORT} -k "{socket}"'
     began, spoken = time.monotonic(), False
     while True:
-        _disown(folder / "postmaster.pid", folder)
-        _disown(socket / f".s.PGSQL.{PORT}.lock", folder)
+        leftover.disown(folder / "postmaster.pid", folder)
+        leftover.disown(socket / f".s.PGSQL.{PORT}.lock", folder)
         log.unlink(missing_ok=True)
         before = {file: file.stat().st_size for file in logs.glob("*")}
         done = run(
@@ -158,10 +166,10 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
             if file.exists()
         )
         waited = time.monotonic() - began
-        leftover = LEFTOVER.search(said)
-        if leftover and answers():  # it was there, and had lost a process
+        is_leftover = leftover.SAID.search(said)
+        if is_leftover and answers():  # it was there, and had lost a process
             return
-        if not leftover or waited > 60:
+        if not is_leftover or waited > 60:
             failed = _failed(folder, f"the server in {folder} does not start:\n{said.strip()}")
             found, is_unknown = folder.stat(), failed.hint == EmbeddedError.hint
             if is_unknown and (found.st_uid != _owner() or found.st_mode & 0o027):
@@ -172,27 +180,6 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
             print(f"ragdb: waiting for the killed server of {folder} to go", file=sys.stderr)
             spoken = True
         time.sleep(0.2)
-
-
-def _disown(pid_file: Path, folder: Path) -> None:
-    """Where the number of a killed server now means something else, put our own number there.
-
-    PostgreSQL takes whatever has that number for a running server: a zombie, or any program of this
-    user after a restart of the machine or in a new container. The number of its starter it takes
-    for a leftover. The rest stays: it names the shared memory by which PostgreSQL sees backends
-    that still live.
-    """
-    import psutil
-
-    try:
-        pid, rest = pid_file.read_text().split("\n", 1)
-        process = psutil.Process(int(pid))
-        # a server works in its data folder
-        gone = process.status() == psutil.STATUS_ZOMBIE or Path(process.cwd()) != folder.resolve()
-        if gone:
-            pid_file.write_text(f"{os.getpid()}\n{rest}")
-    except (OSError, ValueError, psutil.Error):
-        return
 
 
 def _socket_folder(folder: Path) -> Path:
@@ -246,6 +233,19 @@ def _owner() -> int:
     import pwd
 
     return pwd.getpwnam(_system_user()).pw_uid if os.geteuid() == 0 else os.geteuid()
+
+
+def _check_named() -> None:
+    """Refuse a user whom the system has no name for, as a container may run with any number."""
+    import pwd
+
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        raise EmbeddedError(
+            f"user {os.geteuid()} of this system has no name, which PostgreSQL asks for;"
+            " give it a line in /etc/passwd, or name a database with --dsn"
+        ) from None
 
 
 @cache

@@ -326,7 +326,7 @@ def test_a_wrong_argument_is_named(db: ragdb.Database) -> None:
         (("docs", "x"), {"kk": 3}, "search() has no argument 'kk'; did you mean 'k'?"),
         (("docs", "x"), {"filters": {}}, "has no argument 'filters'; did you mean 'filter'?"),
         (("docs", "x"), {"zzz": 3}, "search() has no argument 'zzz'; it has corpora, query,"),
-        (("docs",), {}, "search() needs 'query'"),
+        (("docs",), {}, "search() needs 'query': write search(corpus, query)"),
         (("docs", "x"), {"query": "y"}, "search() was given 'query' twice"),
         (("docs", "x", *range(30)), {}, "search() takes 21 arguments, not 32"),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import psutil
 import psycopg
 import pytest
 
-from ragdb.server import embedded, manual, migrate, postgres, scripts
+from ragdb.server import embedded, leftover, manual, migrate, postgres, scripts
 from tests.waiting import until
 from tests.watcher import watched_folder
 
@@ -221,7 +222,7 @@ def test_a_killed_server_that_nobody_reaps_does_not_stop_the_next(home: Path) ->
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     pid_file = home / "zombie.pid"
     pid_file.write_text(f"{zombie.pid}\n/somewhere\nrest\n")
-    postgres._disown(pid_file, home)
+    leftover.disown(pid_file, home)
     assert pid_file.read_text() == f"{os.getpid()}\n/somewhere\nrest\n"
     zombie.wait()
 
@@ -250,7 +251,7 @@ def test_a_program_that_got_the_number_of_a_killed_server_does_not_stop_the_next
 def test_a_server_that_lives_keeps_its_number(dsn: str, home: Path) -> None:
     pid_file = home / "pg18/postmaster.pid"
     before = pid_file.read_text()
-    postgres._disown(pid_file, home / "pg18")
+    leftover.disown(pid_file, home / "pg18")
     assert pid_file.read_text() == before
 
 
@@ -319,6 +320,22 @@ def test_a_home_that_cannot_be_a_folder_is_refused_with_what_to_set(
     ) as failed:
         embedded.start(folder)
     assert f"cannot be kept in {folder.parent}: " in str(failed.value)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_user_without_home_or_name_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
+    for name in ("HOME", "RAGDB_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    if is_named:
+        monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    monkeypatch.setattr(pwd, "getpwuid", Mock(side_effect=KeyError))
+    said = "user 54321 .* has no name.* --dsn" if is_named else "no home folder.* RAGDB_HOME"
+    with pytest.raises(postgres.EmbeddedError, match=said):
+        embedded.start()
+    assert not list(tmp_path.rglob("PG_VERSION"))
 
 
 def test_stopping_what_does_not_run_says_so(home: Path) -> None:

@@ -1,0 +1,31 @@
+"""What a killed server leaves behind, which the next start has to see through."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+# what PostgreSQL says where a killed server has not gone yet
+SAID = re.compile(r'lock file "[^"\n]*" (already exists|is empty)|pre-existing shared memory')
+
+
+def disown(pid_file: Path, folder: Path) -> None:
+    """Where the number of a killed server now means something else, put our own number there.
+
+    PostgreSQL takes whatever has that number for a running server: a zombie, or any program of this
+    user after a restart of the machine or in a new container. The number of its starter it takes
+    for a leftover. The rest stays: it names the shared memory by which PostgreSQL sees backends
+    that still live.
+    """
+    import psutil
+
+    try:
+        pid, rest = pid_file.read_text().split("\n", 1)
+        process = psutil.Process(int(pid))
+        # a server works in its data folder
+        gone = process.status() == psutil.STATUS_ZOMBIE or Path(process.cwd()) != folder.resolve()
+        if gone:
+            pid_file.write_text(f"{os.getpid()}\n{rest}")
+    except (OSError, ValueError, psutil.Error):
+        return
