@@ -115,8 +115,13 @@ def _failed(folder: Path, message: str) -> EmbeddedError:
 def _settings() -> dict[str, str]:
     """What postgresql.conf is first written with; the owner of the folder may edit it after."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    linux = {"recovery_init_sync_method": "syncfs"} if sys.platform == "linux" else {}
-    return linux | {
+    system = {}
+    if sys.platform == "linux":
+        system["recovery_init_sync_method"] = "syncfs"
+        # a container has 64 MB there, and processes that build an index share more
+        if Path("/dev/shm").exists() and shutil.disk_usage("/dev/shm").total < 2**30:
+            system["dynamic_shared_memory_type"] = "sysv"
+    return system | {
         "listen_addresses": "",
         # the socket lies in a folder of mode 0700: reaching it is the authentication
         "unix_socket_permissions": "0700",

@@ -56,6 +56,26 @@ begin
   end if;
 end $$;
 
+-- Builds an index by a statement, by one process where several would share more memory than there
+-- is, as in a container, which has 64 MB for it unless more is given. What is shared is named alike
+-- in every language.
+create or replace function ragdb_internal.build_by(statement text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute statement;
+exception when insufficient_resources then
+  if sqlerrm !~ '/PostgreSQL[.][0-9]' then
+    raise;
+  end if;
+  raise notice 'one process builds the index, which takes longer: %', sqlerrm
+    using hint = format('several share %s of memory, for which /dev/shm has to be larger: docker '
+      'run --shm-size', current_setting('maintenance_work_mem'));
+  perform set_config('max_parallel_maintenance_workers', '0', true);
+  execute statement;
+end $$;
+
 -- Builds the HNSW index of a space of a corpus when it has 10,000 chunks and none yet, and says
 -- whether it did; warns where there is no room for it. The index is built when the bulk is in: that
 -- is several times faster than to grow it row by row. Who finds another at it waits, and finds it
@@ -83,13 +103,13 @@ begin
   select e.* into strict v_embedder from ragdb.embedders e
     where e.embedder_id = v_space.embedder_id;
   perform ragdb_internal.set_for_build(corpus.chunks, v_embedder.dims, v_space.m);
-  execute format(
+  perform ragdb_internal.build_by(format(
     'create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_cosine_ops)'
     ' with (m = %s, ef_construction = %s)',
     v_table || '_by_nearness', v_table,
     ragdb_internal.indexed_expression(v_space, v_schema, ragdb_internal.stored_column(v_space),
       v_embedder.dims), v_schema,
-    v_space.m, v_space.ef_construction);
+    v_space.m, v_space.ef_construction));
   execute format('analyze ragdb.%I', v_table);
   update ragdb.embedding_spaces s
     set is_indexed = true, ef_search = ragdb_internal.measure_ef_search(v_space, v_embedder)

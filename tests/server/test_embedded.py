@@ -338,6 +338,15 @@ def test_a_user_without_home_or_name_is_told_what_to_do(
     assert not list(tmp_path.rglob("PG_VERSION"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there memory is shared by files")
+@pytest.mark.parametrize(("size", "kind"), [(64 * 2**20, "sysv"), (4 * 2**30, None)])
+def test_in_a_container_processes_do_not_share_memory_by_the_few_files_it_allows(
+    monkeypatch: pytest.MonkeyPatch, size: int, kind: str | None
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(size, 0, size))
+    assert postgres._settings().get("dynamic_shared_memory_type") == kind
+
+
 def test_stopping_what_does_not_run_says_so(home: Path) -> None:
     assert not embedded.stop(home / "nothing")
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -131,6 +136,45 @@ def test_no_room_for_the_index_is_a_warning_and_what_was_optimized_stays(
         assert is_optimized is (call == OPTIMIZE)
     db.execute(call)
     assert (indexed(db), indexes(db)) == ({"docs": True}, 1)
+
+
+@contextmanager
+def limited(pid: int, size: int) -> Iterator[None]:
+    """A server process that may make no file, nor a piece of shared memory, larger than this."""
+    server, is_root = psutil.Process(pid), os.geteuid() == 0
+
+    def limit(most: int | str) -> None:
+        subprocess.run(
+            ["prlimit", f"--pid={pid}", f"--fsize={most}:unlimited"],
+            check=True,
+            user=server.uids().real if is_root else None,
+            group=server.gids().real if is_root else None,
+        )
+
+    limit(size)
+    yield
+    limit("unlimited")
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs util-linux")
+def test_one_process_builds_where_the_memory_that_several_share_is_too_small(
+    loaded: Database, db: Connection
+) -> None:
+    loaded.create_corpus("docs")
+    fill(loaded)
+    suffice(db, 3)
+    (table,) = db.execute(
+        "select 'ragdb.' || ragdb_internal.space_table(space_id) from ragdb.embedding_spaces"
+    ).fetchone()  # type: ignore[misc]
+    db.execute(f"alter table {table} set (parallel_workers = 2)")
+    said: list[str] = []
+    db.add_notice_handler(lambda d: said.append(f"{d.message_primary} {d.message_hint}"))
+    with limited(db.info.backend_pid, 40 * 2**20):  # bytes, less than they share at least
+        db.execute(OPTIMIZE)
+    assert (indexed(db), indexes(db)) == ({"docs": True}, 1)
+    assert len(said) == 1
+    assert said[0].startswith("one process builds the index, which takes longer: ")
+    assert "--shm-size" in said[0]
 
 
 @pytest.fixture
