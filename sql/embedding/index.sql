@@ -40,7 +40,8 @@ begin
 end $$;
 
 -- Sets, to the end of the transaction, what the build of an index of so many vectors needs. The
--- graph is built in memory when it fits: up to 4 GB, more where the server allows more.
+-- graph is built in memory when it fits: up to 4 GB, or what the server says that its caches have,
+-- so that a small machine does not run out of memory; more where the server allows more.
 create or replace function ragdb_internal.set_for_build(chunks integer, dims integer, m integer)
 returns void
 language plpgsql
@@ -48,8 +49,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform set_config('maintenance_work_mem', greatest(
-      (select s.setting::bigint from pg_settings s where s.name = 'maintenance_work_mem'),
-      least(4194304, 65536 + chunks * (dims * 2 + m * 40 + 200)::bigint / 1024))
+      pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
+      least(4194304, pg_size_bytes(current_setting('effective_cache_size')) / 1024,
+        65536 + chunks * (dims * 2 + m * 40 + 200)::bigint / 1024))
     || 'kB', true);
   if not ragdb_internal.may_build_in_parallel(ragdb_internal.pgvector_version()) then
     perform set_config('max_parallel_maintenance_workers', '0', true);

@@ -138,6 +138,28 @@ def test_no_room_for_the_index_is_a_warning_and_what_was_optimized_stays(
     assert (indexed(db), indexes(db)) == ({"docs": True}, 1)
 
 
+@pytest.mark.parametrize(
+    ("chunks", "caches", "allowed", "used"),
+    [
+        (1000, "4GB", "64MB", "66387kB"),
+        (3_000_000, "300MB", "64MB", "300MB"),
+        (3_000_000, "300MB", "400MB", "400MB"),
+        (30_000_000, "64GB", "64MB", "4GB"),
+    ],
+)
+def test_a_build_takes_the_memory_that_the_graph_needs_and_no_more_than_there_is(
+    loaded: Database, db: Connection, chunks: int, caches: str, allowed: str, used: str
+) -> None:
+    loaded.create_corpus("docs")
+    fill(loaded)
+    suffice(db, 3)
+    db.execute("update ragdb.corpora set chunks = %s", (chunks,))
+    db.execute(f"set local effective_cache_size = '{caches}'")
+    db.execute(f"set local maintenance_work_mem = '{allowed}'")
+    assert loaded.index_space("docs")
+    assert db.execute("show maintenance_work_mem").fetchall() == [(used,)]
+
+
 @contextmanager
 def limited(pid: int, size: int) -> Iterator[None]:
     """A server process that may make no file, nor a piece of shared memory, larger than this."""
