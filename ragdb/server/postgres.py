@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ragdb.server import leftover
+from ragdb.server import configuration, leftover
 
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
 PORT = "5432"  # of the socket's name; said everywhere, so that PGPORT does not matter
@@ -89,7 +89,7 @@ def initialise(folder: Path, version: int) -> None:
                     f"{parent} cannot be entered by user {SYSTEM_USER}, as which root runs"
                     " the server; set RAGDB_HOME to a folder outside it"
                 )
-    settings = [f"--set={name}={value}" for name, value in _settings().items()]
+    settings = [f"--set={name}={value}" for name, value in configuration.first().items()]
     if version >= 17 and sys.platform == "linux":
         # as durable as syncing a thousand files one by one, and three times as fast
         settings.append("--sync-method=syncfs")
@@ -110,42 +110,6 @@ def _failed(folder: Path, message: str) -> EmbeddedError:
     if shutil.disk_usage(folder).free < ROOM:
         failed.hint = "its disk is full: make room there, and run the command again"
     return failed
-
-
-def _settings() -> dict[str, str]:
-    """What postgresql.conf is first written with; the owner of the folder may edit it after."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    system = {}
-    if sys.platform == "linux":
-        system["recovery_init_sync_method"] = "syncfs"
-        # a container has 64 MB there, and processes that build an index share more
-        if Path("/dev/shm").exists() and shutil.disk_usage("/dev/shm").total < 2**30:
-            system["dynamic_shared_memory_type"] = "sysv"
-    return system | {
-        "listen_addresses": "",
-        # the socket lies in a folder of mode 0700: reaching it is the authentication
-        "unix_socket_permissions": "0700",
-        "shared_buffers": f"{max(128, min(1024, memory // 8))}MB",
-        "effective_cache_size": f"{memory // 2}MB",
-        "work_mem": "32MB",
-        "maintenance_work_mem": f"{max(64, min(512, memory // 16))}MB",
-        "max_wal_size": "2GB",
-        "random_page_cost": "1.1",
-        # a load needs the room that it leaves behind again after seconds, not after a minute
-        "autovacuum_naptime": "5s",
-        # compiling costs more than it saves on queries of milliseconds
-        "jit": "off",
-        "timezone": "UTC",
-        "log_timezone": "UTC",
-        # neither document text nor parameters may reach the log
-        "log_error_verbosity": "terse",
-        "log_min_error_statement": "panic",
-        "log_parameter_max_length": "0",
-        "logging_collector": "on",
-        "log_filename": "postgresql-%a.log",
-        "log_rotation_age": "1d",
-        "log_truncate_on_rotation": "on",
-    }
 
 
 def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:

@@ -19,7 +19,7 @@ import psutil
 import psycopg
 import pytest
 
-from ragdb.server import embedded, leftover, manual, migrate, postgres, scripts
+from ragdb.server import configuration, embedded, leftover, manual, migrate, postgres, scripts
 from tests.waiting import until
 from tests.watcher import watched_folder
 
@@ -344,7 +344,17 @@ def test_in_a_container_processes_do_not_share_memory_by_the_few_files_it_allows
     monkeypatch: pytest.MonkeyPatch, size: int, kind: str | None
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(size, 0, size))
-    assert postgres._settings().get("dynamic_shared_memory_type") == kind
+    assert configuration.first().get("dynamic_shared_memory_type") == kind
+
+
+@pytest.mark.parametrize(("limit", "buffers"), [("max", 1024), ("536870912", 128), ("4294967296", 512)])
+def test_a_server_in_a_container_takes_memory_by_what_the_container_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, buffers: int
+) -> None:
+    (tmp_path / "memory.max").write_text(f"{limit}\n")
+    monkeypatch.setattr(configuration, "LIMITS", (tmp_path / "memory.max", tmp_path / "none"))
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2**22}.get)
+    assert configuration.first()["shared_buffers"] == f"{buffers}MB"
 
 
 def test_stopping_what_does_not_run_says_so(home: Path) -> None:
