@@ -214,6 +214,8 @@ def _bodies(all_of_it: list[Statement]) -> Iterator[str]:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", s.defines[1]):
             yield f"{s.file}:{s.line}: {name} is not a name in lower case"
         yield from _backslashes(s, name)
+        if "md5(" in s.text:
+            yield f"{s.file}:{s.line}: {name} calls md5, which a server in FIPS mode refuses"
         yield from _unused(s, name)
         if "language plpgsql" in s.text and name not in STANDARDS:
             yield from _locals(s, name)

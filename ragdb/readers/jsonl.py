@@ -32,7 +32,7 @@ def read(stream: BinaryIO, *, max_line: int) -> Iterator[Document]:
             continue
         document = _document(line, number)
         identity = document.fragment or ""
-        digest = hashlib.blake2b(line, digest_size=16).digest()
+        digest = hashlib.sha256(line).digest()[:16]
         if identity not in seen:
             seen[identity] = digest
             yield document

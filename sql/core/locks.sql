@@ -51,7 +51,7 @@ as $$
 declare
   v_role constant oid := ragdb_internal.caller_oid();
   v_class constant integer := hashtext('ragdb slot ' || what);
-  v_kept constant text := 'ragdb.slot_of_' || left(md5(what), 8);
+  v_kept constant text := 'ragdb.slot_of_' || to_hex(v_class);
   v_first constant integer := case
     when current_setting(v_kept, true) ~ '^[0-9]{1,4}$' then current_setting(v_kept)::integer
     else pg_backend_pid() end % slots;

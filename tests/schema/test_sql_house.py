@@ -63,6 +63,7 @@ CALLS = "create function ragdb.upper() returns integer\nlanguage sql\nreturn {};
             "ragdb_internal.one stands below, in core/one.sql",
         ),
         ({"up": "--\n" + CALLS.format("ragdb_internal.none()")}, "is defined nowhere"),
+        ({"up": "--\n" + CALLS.format("length(md5('x'))")}, "upper calls md5, which a server"),
         ({"one": FUNCTION.format(name="one", body="1")}, "is called nowhere"),
         (
             {"up": "--\n" + CALLS.format("1 -- n").replace("()", "(n integer)")},

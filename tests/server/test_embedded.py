@@ -347,7 +347,9 @@ def test_in_a_container_processes_do_not_share_memory_by_the_few_files_it_allows
     assert configuration.first().get("dynamic_shared_memory_type") == kind
 
 
-@pytest.mark.parametrize(("limit", "buffers"), [("max", 1024), ("536870912", 128), ("4294967296", 512)])
+@pytest.mark.parametrize(
+    ("limit", "buffers"), [("max", 1024), ("536870912", 128), ("4294967296", 512)]
+)
 def test_a_server_in_a_container_takes_memory_by_what_the_container_may_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, buffers: int
 ) -> None:
