@@ -126,11 +126,11 @@ begin
       from unnest(corpora) c (corpus_id)
         join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state <> 'retired'
           and not ragdb_internal.is_static(s.embedder_id)
-        cross join lateral (select k.chunk_no from ragdb.chunks k
+        cross join lateral (select array(select k.chunk_no from ragdb.chunks k
           where k.corpus_id = s.corpus_id and k.chunk_no > s.queued_to
-          order by k.chunk_no desc limit most) n
-      where not exists (select from ragdb.chunk_embeddings v where v.space_id = s.space_id
-        and v.corpus_id = s.corpus_id and v.chunk_no = n.chunk_no)
+          order by k.chunk_no desc limit most) as chunk_nos offset 0) n
+        cross join lateral generate_series(1, cardinality(n.chunk_nos) - (
+          select count(*) from ragdb_internal.stored_of(s.space_id, s.corpus_id, n.chunk_nos)))
       limit most;
   return query
     select 'ingest', case when j.failed_at is not null then 'failed'

@@ -69,7 +69,7 @@ begin
       join ragdb.corpora c on c.corpus_id = s.corpus_id
       join ragdb.embedders e on e.embedder_id = s.embedder_id
       cross join lateral (
-        select count(*) as embedded from ragdb.chunk_embeddings k where k.space_id = s.space_id) n
+        select ragdb_internal.stored_embeddings(s.space_id) as embedded offset 0) n
       cross join lateral (
         select
           coalesce(sum(cardinality(b.chunk_nos)) filter (where b.is_dead), 0)::bigint as dead,

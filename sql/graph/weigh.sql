@@ -74,34 +74,38 @@ create type ragdb_internal.placed_turn as (
 create or replace function ragdb_internal.store_places(
   corpus_id integer, places ragdb_internal.placed_turn[])
 returns void
-language sql
+language plpgsql
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set cpu_index_tuple_cost = 1000
-begin atomic
+as $$
+declare
+  v_space_id constant integer :=
+    (ragdb_internal.space(store_places.corpus_id, 'current')).space_id;
+begin
   update ragdb.turns t
     set answers_no = w.answers_no, depth = w.depth, sibling_order = w.sibling_order,
         homogeneity = w.homogeneity, salience = w.salience
     from (
       select o.at, p.answers_no, p.depth, p.sibling_order, w.homogeneity, w.salience
-        from pg_catalog.unnest(store_places.places) p
+        from unnest(store_places.places) p
         cross join lateral (
           select t.ctid as at, t.answers_no, t.depth, t.sibling_order, t.homogeneity, t.salience
             from ragdb.turns t
             where t.corpus_id = store_places.corpus_id and t.chunk_no = p.chunk_no
             offset 0) o
         cross join lateral ragdb_internal.turn_weight(store_places.corpus_id,
-          (ragdb_internal.space(store_places.corpus_id, 'current')).space_id, p.chunk_no,
-          p.answers_no, p.depth) w
+          v_space_id, p.chunk_no, p.answers_no, p.depth) w
         where (o.answers_no, o.depth, o.sibling_order, o.homogeneity, o.salience)
           is distinct from
             (p.answers_no, p.depth, p.sibling_order, w.homogeneity, w.salience)) w
     where t.ctid = w.at;
-  select ragdb_internal.spread_salience(store_places.corpus_id, array(
-    select p.chunk_no from pg_catalog.unnest(store_places.places) p));
-end;
+  perform ragdb_internal.spread_salience(store_places.corpus_id, array(
+    select p.chunk_no from unnest(store_places.places) p));
+end $$;
 
 -- Weighs some turns anew where they stand.
 create or replace function ragdb_internal.weigh_turns(corpus_id integer, chunk_nos integer[])

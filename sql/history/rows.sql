@@ -101,21 +101,26 @@ begin atomic
   where i.was is not null;
 end;
 
--- Returns the embeddings of a space of a corpus as it was; none of a space that is gone.
-create or replace function ragdb_internal.embeddings_then(corpus ragdb.corpora, space_id integer)
+-- Returns the embeddings of some chunks (null: all) in a space of a corpus as it was; none of a
+-- space that is gone.
+create or replace function ragdb_internal.embeddings_then(
+  corpus ragdb.corpora, space_id integer, chunk_nos integer[])
 returns setof ragdb.chunk_embeddings
-language sql stable parallel safe
-begin atomic
-  select e.* from ragdb.chunk_embeddings e
-  where e.space_id = embeddings_then.space_id
-    and e.corpus_id = (embeddings_then.corpus).corpus_id
-    and e.chunk_no < (embeddings_then.corpus).next_chunk_no
-    and not ragdb_internal.is_changed(embeddings_then.corpus, 'embedding',
-      e.space_id || ' ' || e.chunk_no)
-  union all
-  select r.* from ragdb_internal.images(embeddings_then.corpus, 'embedding') i
-    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.chunk_embeddings, i.was) r
-  where i.was is not null
-    and r.chunk_no < (embeddings_then.corpus).next_chunk_no
-    and i.key like embeddings_then.space_id || ' %';
-end;
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+    select e.* from ragdb.chunk_embeddings e
+    where e.space_id = embeddings_then.space_id and e.corpus_id = corpus.corpus_id
+      and e.chunk_no < corpus.next_chunk_no
+      and (chunk_nos is null or e.chunk_no = any (chunk_nos))
+      and not ragdb_internal.is_changed(corpus, 'embedding', e.space_id || ' ' || e.chunk_no)
+    union all
+    select r.* from ragdb_internal.images(corpus, 'embedding') i
+      cross join lateral jsonb_populate_record(null::ragdb.chunk_embeddings, i.was) r
+    where i.was is not null and r.chunk_no < corpus.next_chunk_no
+      and (chunk_nos is null or r.chunk_no = any (chunk_nos))
+      and i.key like embeddings_then.space_id || ' %';
+end $$;

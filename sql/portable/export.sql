@@ -105,6 +105,7 @@ create or replace function ragdb_internal.exported_hashes(
 returns bytea
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_id constant integer := exported_hashes.corpus_id;
@@ -149,8 +150,7 @@ begin
       'documents', (select count(*) from ragdb.documents d where d.corpus_id = v_id),
       'chunks', (select count(*) from ragdb.chunks c where c.corpus_id = v_id),
       'turns', (select count(*) from ragdb.turns t where t.corpus_id = v_id),
-      'embeddings', (
-        select count(*) from ragdb.chunk_embeddings e where e.space_id = v_space.space_id)),
+      'embeddings', ragdb_internal.stored_embeddings(v_space.space_id)),
     'digest', encode(sha256(
       ragdb_internal.packed(ragdb_internal.export_format())
       || ragdb_internal.packed(v_settings::text)
@@ -209,6 +209,7 @@ create or replace function ragdb.export_embeddings(
 returns table ("position" integer, sources text[], ordinals integer[], embeddings bytea)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@ create or replace function ragdb.check_move(
 returns table ("position" integer, differing text[])
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
 set extra_float_digits = 1
 set plan_cache_mode = force_custom_plan
 as $$

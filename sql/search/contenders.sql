@@ -67,9 +67,9 @@ return (
   )
   select pg_catalog.array_agg(row(c.ranked, c.document, c.content_hash,
     case when s.part_of is not null then coalesce(i.impacts, ragdb_internal.sparse(null)) end,
-    case when s.part_of is not null then (select e from ragdb.chunk_embeddings e
-      where e.space_id = s.space_id and e.corpus_id = s.corpus_id
-        and e.chunk_no = (c.ranked).chunk_no) end,
+    case when s.part_of is not null then
+      (select e from ragdb_internal.stored_of(
+        s.space_id, s.corpus_id, array[(c.ranked).chunk_no]) e) end,
     case when s.part_of is not null then s.metric end, s.part_of)::ragdb_internal.contender
     order by c.ordinality)
   from pg_catalog.unnest(comparable.contenders) with ordinality c

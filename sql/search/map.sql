@@ -56,20 +56,6 @@ begin atomic
   where m.low is not null;
 end;
 
--- Returns the vectors of some chunks in a space, where they have one.
-create or replace function ragdb_internal.vectors_of(
-  corpus_id integer, space_id integer, chunk_nos integer[])
-returns table (chunk_no integer, embedding vector)
-language sql stable parallel safe
-begin atomic
-  select n.chunk_no, e.embedding
-  from pg_catalog.unnest(vectors_of.chunk_nos) n (chunk_no)
-    cross join lateral (
-      select ragdb_internal.full_vector(o) as embedding from ragdb.chunk_embeddings o
-      where o.space_id = vectors_of.space_id and o.corpus_id = vectors_of.corpus_id
-        and o.chunk_no = n.chunk_no offset 0) e;
-end;
-
 -- Returns a place on an axis as a share of the farthest one, -1 to 1.
 create or replace function ragdb_internal.map_place(part float8, most float8) returns float8
 language sql immutable parallel safe
@@ -86,7 +72,7 @@ language sql stable parallel safe
 begin atomic
   with taken as materialized (
     select v.chunk_no, v.embedding
-    from ragdb_internal.vectors_of(map_points.corpus_id, map_points.space_id, array(
+    from ragdb_internal.vectors_of(map_points.space_id, map_points.corpus_id, array(
       select ragdb_internal.sampled_chunks(map_points.corpus_id, map_points.count))) v),
   middle as materialized (select avg(t.embedding) as point from taken t),
   around as materialized (
@@ -109,7 +95,7 @@ begin atomic
         union all
         select v.chunk_no, false, v.embedding - m.point
         from middle m cross join ragdb_internal.vectors_of(
-          map_points.corpus_id, map_points.space_id, map_points.named) v
+          map_points.space_id, map_points.corpus_id, map_points.named) v
         where v.chunk_no <> all (a.numbers)
         union all
         select null, false, map_points.asked - m.point from middle m

@@ -91,9 +91,8 @@ declare
   v_space constant ragdb.embedding_spaces := ragdb_internal.read_space(own.corpus_id);
   v_embedding ragdb.chunk_embeddings.embedding%type;
 begin
-  select ragdb_internal.full_vector(e) into v_embedding from ragdb.chunk_embeddings e
-    where e.space_id = v_space.space_id
-      and e.corpus_id = own.corpus_id and e.chunk_no = own.chunk_no;
+  select v.embedding into v_embedding from ragdb_internal.vectors_of(
+    v_space.space_id, own.corpus_id, array[own.chunk_no]) v;
   if not found and mode = 'semantic' then
     raise exception 'chunk % has no embedding yet', ragdb_internal.quote(own.chunk_id)
       using errcode = 'RG415', detail = 'it waits in the queue, or failed',

@@ -102,7 +102,8 @@ begin atomic
   from best b
     left join ragdb_internal.impacts_then(contenders_then.past,
       array(select o.chunk_no from best o)) i on i.chunk_no = b.chunk_no
-    left join ragdb_internal.embeddings_then((past).corpus, (past).space_id) e
+    left join ragdb_internal.embeddings_then((past).corpus, (past).space_id,
+      array(select o.chunk_no from best o)) e
       on e.chunk_no = b.chunk_no
   order by b.score desc, b.chunk_id;
 end;

@@ -123,9 +123,8 @@ begin atomic
           ragdb_internal.pgvector(semantic_then.query_embedding), (
             select m.metric from ragdb.embedders m where m.embedder_id = (past).embedder_id))
           as score
-        from ragdb_internal.embeddings_then((past).corpus, (past).space_id) e
-        where semantic_then.among is null
-          or e.chunk_no in (select pg_catalog.unnest(semantic_then.among))) v
+        from ragdb_internal.embeddings_then(
+          (past).corpus, (past).space_id, semantic_then.among) e) v
       join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = v.chunk_no) r
   where r.rank <= semantic_then.k;
 end;

@@ -84,9 +84,8 @@ declare
   v_metric text;
   v_embedding ragdb.chunk_embeddings.embedding%type;
 begin
-  select ragdb_internal.full_vector(e) into v_embedding from ragdb.chunk_embeddings e
-    where e.space_id = v_space.space_id and e.corpus_id = corpus.corpus_id
-      and e.chunk_no = likeness.own_no;
+  select v.embedding into v_embedding from ragdb_internal.vectors_of(
+    v_space.space_id, corpus.corpus_id, array[likeness.own_no]) v;
   if found then
     select e.metric into strict v_metric from ragdb.embedders e
       where e.embedder_id = v_space.embedder_id;

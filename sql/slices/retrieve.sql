@@ -16,6 +16,12 @@ return (
     select x.chunk_no from ragdb.chunk_lexemes x
       where shortfall.mode <> 'reference' and x.corpus_id = (slice).corpus_id
         and x.chunk_no = any (array(select m.chunk_no from members m))
+  ), embedded as materialized (
+    select e.chunk_no
+      from ragdb_internal.space((slice).corpus_id, 'current') s
+      cross join lateral ragdb_internal.stored_of(
+        s.space_id, s.corpus_id, array(select m.chunk_no from members m)) e
+      where ragdb_internal.uses_embeddings(shortfall.mode)
   ), lacking as (
     -- meaning asks the index for the phrases and signs of a query
     select 'are not in the lexical index' as what, m.chunk_id from members m
@@ -27,9 +33,7 @@ return (
       join ragdb.embedders e on e.embedder_id = s.embedder_id
       cross join members m
       where ragdb_internal.uses_embeddings(shortfall.mode)
-        and not exists (select from ragdb.chunk_embeddings v
-          where v.space_id = s.space_id and v.corpus_id = (slice).corpus_id
-            and v.chunk_no = m.chunk_no)
+        and m.chunk_no not in (select v.chunk_no from embedded v)
   )
   select pg_catalog.string_agg(pg_catalog.format('%s of %s admitted chunks %s: %s', n.count,
       pg_catalog.cardinality((slice).chunk_ids), n.what, pg_catalog.left(n.ids, 300)), '; '

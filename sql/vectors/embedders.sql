@@ -177,8 +177,8 @@ begin
     and (embedder.provider, embedder.provider_model) is distinct from (provider, provider_model)
     and embedder.weights_sha256 is null
     and exists (select from ragdb.embedding_spaces s
-      join ragdb.chunk_embeddings c on c.space_id = s.space_id
-      where s.embedder_id = embedder.embedder_id)
+      where s.embedder_id = embedder.embedder_id
+        and ragdb_internal.stored_embeddings(s.space_id) > 0)
   then
     raise exception 'embedder % has vectors of provider %',
         ragdb_internal.quote(embedder.name), embedder.provider

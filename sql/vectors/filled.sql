@@ -3,13 +3,18 @@
 -- Returns the number of chunks of the corpus without an embedding in a space.
 create or replace function ragdb_internal.missing_embeddings(space ragdb.embedding_spaces)
 returns bigint
-language sql stable parallel safe
-return (
-  select count(*) from ragdb.chunks c
-  where c.corpus_id = (missing_embeddings.space).corpus_id
-    and not exists (select from ragdb.chunk_embeddings e
-      where e.space_id = (missing_embeddings.space).space_id
-        and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no));
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return (
+    select count(*) from ragdb.chunks c
+    where c.corpus_id = space.corpus_id and not exists (
+      select from ragdb.chunk_embeddings e
+      where e.space_id = space.space_id and e.corpus_id = space.corpus_id
+        and e.chunk_no = c.chunk_no));
+end $$;
 
 -- Notes that a space has an embedding of every chunk, but for those that were given up; searches
 -- compare embeddings from then on. The caller holds the corpus lock. Chunks are counted only where

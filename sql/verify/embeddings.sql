@@ -103,14 +103,12 @@ language sql stable parallel safe
 begin atomic
   select array(
     select e.chunk_no
-    from ragdb.chunk_embeddings e
+    from ragdb_internal.stored_of((wrong_embeddings.space).space_id,
+        (wrong_embeddings.space).corpus_id, wrong_embeddings.chunk_nos) e
       left join ragdb_internal.shared_embeddings(
         wrong_embeddings.space, wrong_embeddings.model, wrong_embeddings.chunk_nos) m
         on m.chunk_no = e.chunk_no
-    where e.space_id = (wrong_embeddings.space).space_id
-      and e.corpus_id = (wrong_embeddings.space).corpus_id
-      and e.chunk_no = any (wrong_embeddings.chunk_nos)
-      and (e.input_hash = m.input_hash and e.half = m.half) is not true
+    where (e.input_hash = m.input_hash and e.half = m.half) is not true
     order by 1);
 end;
 
