@@ -167,7 +167,8 @@ def export(
 ) -> None:
     """Write the whole ledger as of its last checkpoint, as files that a web server can offer.
 
-    The next export into the same folder writes only what is new.
+    The next export into the same folder writes only what is new. A folder of another history, such
+    as that from before an older backup was restored, is not written to.
     """
     from ragdb.ledger import online
 

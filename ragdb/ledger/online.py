@@ -96,6 +96,9 @@ def prove(db: Client, kind: str, id: str) -> Proof:
 def export(db: Client, folder: Path) -> tuple[Checkpoint, int]:
     """Write the ledger as of its last checkpoint; returns it and how many files are new."""
     signed = last(db)
+    # tiles are not written again, so those of two histories would mix
+    if (folder / tiles.CHECKPOINT).exists():
+        follow(db, tiles.checkpoint(folder), signed)
     return signed, tiles.export(db, folder, signed)
 
 

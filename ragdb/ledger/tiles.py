@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH = 256
 LEVELS = 8
+CHECKPOINT = "checkpoint"
 
 
 def tile_path(level: int | str, index: int, width: int = WIDTH) -> str:
@@ -56,12 +57,12 @@ def export(db: Client, folder: Path, checkpoint: Checkpoint) -> int:
         if level == 0:
             add(tile_path("entries", index, width), partial(db.ledger_bundle, index, width))
     folder.mkdir(parents=True, exist_ok=True)
-    replace(folder / "checkpoint", str(checkpoint).encode())
+    replace(folder / CHECKPOINT, str(checkpoint).encode())
     return written + 1
 
 
 def checkpoint(folder: Path) -> Checkpoint:
-    return Checkpoint.parse((folder / "checkpoint").read_text("utf-8"))
+    return Checkpoint.parse((folder / CHECKPOINT).read_text("utf-8"))
 
 
 def entries(folder: Path, size: int) -> Iterator[bytes]:

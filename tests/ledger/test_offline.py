@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from ragdb.cli.main import app
 from ragdb.ledger.notes import Checkpoint
 from tests import merkle_twin as twin
+from tests.conftest import Server
 
 Run = Callable[..., tuple[int, str]]
 NOWHERE = "host=/nonexistent port=1"
@@ -148,6 +149,35 @@ def test_a_folder_is_the_whole_ledger_and_grows(
         Path("bad", name).unlink()
         assert ragdb(*VERIFY, "bad")[0] == (2 if name == "checkpoint" else 1) or name
         shutil.rmtree("bad")
+
+
+def test_a_folder_of_another_history_stays_as_it_is(
+    ragdb: Run, clone: str, server18: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = str(psycopg.conninfo.conninfo_to_dict(clone)["dbname"])
+    with server18.database(name) as restored:
+        grow(clone, 301, 400)
+        assert ragdb("ledger", "checkpoint", "--key", "log.pem", "--out", "later")[0] == 0
+        assert ragdb("ledger", "export", "log")[0] == 0
+        kept = files_of("log")
+        old = server18.dsn(restored.dbname)
+        monkeypatch.setenv("RAGDB_DATABASE_URL", old)
+        code, output = ragdb("ledger", "export", "log")
+        assert code == 1
+        assert "the ledger has 300 entries, and had 400" in output
+        assert "an old backup was restored" in output
+        grow(old, 401, 600)
+        assert ragdb("ledger", "checkpoint", "--key", "log.pem", "--out", "fresh")[0] == 0
+        code, output = ragdb("ledger", "export", "log")
+        assert code == 1
+        assert "the ledger of 500 entries does not begin with the 400 signed before" in output
+        assert files_of("log") == kept
+        assert ragdb("ledger", "export", "new")[0] == 0
+        assert ragdb(*VERIFY, "new")[0] == 0
+
+
+def files_of(folder: str) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in Path(folder).rglob("*") if file.is_file()}
 
 
 def test_no_file_of_a_folder_has_its_name_before_it_is_on_disk(
