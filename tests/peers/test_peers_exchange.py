@@ -431,3 +431,33 @@ def test_a_peer_that_went_back_is_refused(pair: tuple[Node, Node], corpus: str) 
     with pytest.raises(EventRefused, match="had 2"):
         bob.db.apply_events("ann", corpus, page)
     assert Direct(ann).get(f"/api/corpora/{corpus}/feed")["position"] == 2
+
+
+def test_a_database_that_was_restored_goes_on_once_it_pulled_what_it_had_published(
+    server18: Server,
+) -> None:
+    with server18.database() as a, server18.database() as b:
+        ann, bob = (Node(n, server18.dsn(d.dbname)) for n, d in (("ann", a), ("bob", b)))
+        introduce(ann, bob)
+        ann.db.create_corpus("docs")
+        ann.put("docs", "a.txt", "First.")
+        ann.publish("docs")
+        bob.pull(ann, "docs")
+        ann.db.connection.close()
+        with server18.database(a.dbname) as copy:
+            ann = Node("ann", ann.dsn, ann.signer)
+            ann.put("docs", "a.txt", "First again.")
+            ann.put("docs", "b.txt", "Second.")
+            ann.publish("docs")
+            bob.pull(ann, "docs")
+            restored = Node("ann", server18.dsn(copy.dbname), ann.signer)
+            with pytest.raises(EventRefused, match="the peer has 1 events, and had 3"):
+                bob.pull(restored, "docs")
+            assert restored.pull(bob, "docs").events == 2
+            restored.put("docs", "c.txt", "Third.")
+            restored.publish("docs")
+            assert bob.pull(restored, "docs").events == 1
+            there = {"a.txt": "First again.", "b.txt": "Second.", "c.txt": "Third."}
+            assert bob.texts("docs") == restored.texts("docs") == there
+            for node in (ann, bob, restored):
+                node.db.connection.close()
