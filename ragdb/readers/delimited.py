@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections import Counter
 
 from ragdb.readers import tables
 from ragdb.readers.document import Content, ReadError
 
 _SAMPLE = 65_536
 _MAX_CELL = 4 * 2**20
+# a comma is the last: it also stands in numbers
+_DELIMITERS = "\t;|,"
+_NAMED = re.compile(r"sep=([\t;|,])\n")
 
 
 def read_csv(text: str) -> Content:
-    """Fields are parted by comma, semicolon, tab or bar, whichever its first lines say."""
-    first = text[:_SAMPLE]
-    try:
-        delimiter = csv.Sniffer().sniff(first, delimiters=",;\t|").delimiter
-    except csv.Error:
-        line = first.partition("\n")[0]
-        delimiter = max(",;\t|", key=line.count)
-    return _read(text, delimiter)
+    """Fields are parted by tab, semicolon, bar or comma, by which most rows are as wide as others.
+
+    A first line `sep=;`, as spreadsheets write it, says so itself.
+    """
+    if named := _NAMED.match(text):
+        return _read(text[named.end() :], named[1])
+    return _read(text, max(_DELIMITERS, key=lambda delimiter: _fit(text, delimiter)))
+
+
+def _fit(text: str, delimiter: str) -> tuple[float, int]:
+    """How many of the first rows have the width that most have, and that width."""
+    csv.field_size_limit(_MAX_CELL)
+    rows = [row for row in csv.reader(io.StringIO(text[:_SAMPLE]), delimiter=delimiter) if row]
+    if len(text) > _SAMPLE and len(rows) > 1:
+        rows.pop()  # it is cut
+    widths = Counter(len(row) for row in rows if len(row) > 1)
+    width, count = max(widths.items(), key=lambda found: (found[1], found[0]), default=(0, 0))
+    return (count / len(rows) if rows else 0, width)
 
 
 def read_tsv(text: str) -> Content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 from collections.abc import Callable
@@ -103,6 +104,30 @@ def test_each_row_of_a_large_table_has_the_names_of_its_columns() -> None:
     chunks = to_payload(document, "a.csv")["chunks"]
     assert len(chunks) > 20
     assert all(c["text"].startswith("name: ") and "city: " in c["text"] for c in chunks)
+
+
+PROSE = (
+    "As shown here, it does this:\n - drops the table, if any;\n - makes it, and fills it.",
+    "Alter, Geschlecht und Land, wie z.B. Frankreich, sind bekannt; der Rest nicht.",
+    '{"saw": "sharp", "drill": "loud", "price": [1, 2, 3]}',
+    "a 'b', 'c', \"d\", 'e' | f",
+    "1,50",
+)
+
+
+@pytest.mark.parametrize("says", PROSE)
+@pytest.mark.parametrize("delimiter", ",;\t|")
+def test_the_cells_of_a_csv_file_are_those_that_were_written(delimiter: str, says: str) -> None:
+    written = io.StringIO()
+    table = csv.writer(written, delimiter=delimiter)
+    table.writerows([["id", "note"], *([n, f"{n} {says}"] for n in range(200))])
+    [document] = read(written.getvalue().encode(), "a.csv")
+    assert document.text.split("\n\n") == [f"id: {n}\nnote: {n} {says}" for n in range(200)]
+
+
+def test_the_first_line_of_a_csv_file_may_name_what_parts_its_cells() -> None:
+    [document] = read(b"\xef\xbb\xbfsep=;\r\nid;price,note\r\n1;2,3\r\n", "a.csv")
+    assert document.text == "id: 1\nprice,note: 2,3"
 
 
 def test_each_part_of_a_large_table_in_a_page_has_its_header() -> None:
