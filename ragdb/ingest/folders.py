@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import stat
 import unicodedata
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import Path
 
 from ragdb.ingest.globs import matches
@@ -24,7 +25,7 @@ _MAX_DEPTH = 256
 # beside hidden ones: what tools put into folders
 _IGNORED_FOLDERS = frozenset({"CVS", "_darcs", "__pycache__", "node_modules"})
 
-_SECRETS = (
+_SECRET_NAMES = (
     *(".env", ".env.*", "*.env", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd"),
     *(".git-credentials", "credentials", "credentials.json", "secrets.y*ml", "secrets.json"),
     *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p12", "*.pfx"),
@@ -38,6 +39,7 @@ _SECRETS = (
     ),
     *("*.jks", "*.keystore", "*.kdbx", "*.ppk"),
 )
+_SECRET = re.compile("|".join(map(translate, _SECRET_NAMES)))
 
 
 def walk(
@@ -114,7 +116,7 @@ def _source(uri: str, root: Path, below: str, size: int, prefix: str) -> Source:
 def uri_of(path: str) -> str:
     """The path as part of a uri: NFC, so that it is the same on every file system."""
     uri = unicodedata.normalize("NFC", path)
-    if any(unicodedata.category(c) in ("Cc", "Cs") for c in uri):
+    if printable(uri) != uri:
         raise ReadError(
             "bad_name", "its name is not UTF-8, or has control characters", "rename the file"
         )
@@ -123,8 +125,10 @@ def uri_of(path: str) -> str:
 
 def printable(path: str) -> str:
     """The path as a text can have it."""
+    if path.isprintable():
+        return path
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in path)
 
 
 def is_secret(name: str) -> bool:
-    return any(fnmatchcase(name.lower(), pattern) for pattern in _SECRETS)
+    return _SECRET.match(name.lower()) is not None

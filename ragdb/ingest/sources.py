@@ -52,11 +52,15 @@ def find(
                 elif isinstance(item, Unread):
                     found.failed.append((item.uri, item.error))
                     found.hidden.append(item.uri)
-                elif by_uri.setdefault(item.uri, replace(item, adopts=adopts)).path != item.path:
+                elif (
+                    first := by_uri.setdefault(item.uri, item)
+                ) is not item and first.path != item.path:
                     found.failed.append((item.uri, _ambiguous(item.uri)))
         except ReadError as error:
             found.failed.append((_PASSWORD.sub(r"\1***@", argument), error))
     found.sources = sorted(by_uri.values(), key=lambda source: source.uri.encode())
+    if adopts:
+        found.sources = [replace(source, adopts=True) for source in found.sources]
     found.skipped.sort(key=lambda skipped: skipped.uri)
     return found
 

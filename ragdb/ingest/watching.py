@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ragdb.client.client import Client
 
 
+# how many times as long as it looks a watch rests, so that many files do not take a whole processor
+_REST = 4
+
 # a source with the time and the size that it had
 Known = tuple[Source, tuple[int, int]]
 
@@ -30,7 +33,7 @@ class Watch:
     def changed(self, interval: float = 1.0) -> tuple[Found, list[str]]:
         """Wait for a change; returns what is new or other, and the uris of what is gone."""
         while True:
-            time.sleep(interval)
+            time.sleep(max(interval, _REST * self.looked_for))
             now, hidden = self._look()
             folders = {(source.prefix, source.origin) for source, _ in now.values()}
             unseen = {uri: known for uri, known in self.known.items() if uri not in now}
@@ -67,6 +70,7 @@ class Watch:
 
     def _look(self) -> tuple[dict[str, Known], list[str]]:
         """What is there, by its uri, and the uris of folders and files that cannot be looked at."""
+        began = time.perf_counter()
         found = look(self.paths, self.options)
         seen = {}
         for source in found.sources:
@@ -74,4 +78,5 @@ class Watch:
                 with contextlib.suppress(OSError):
                     at = source.path.stat()
                     seen[source.uri] = (source, (at.st_mtime_ns, at.st_size))
+        self.looked_for = time.perf_counter() - began
         return seen, found.hidden

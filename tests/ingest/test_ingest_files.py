@@ -9,6 +9,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -19,6 +20,7 @@ from ragdb.ingest import payload, pool, reading, watching, writing
 from ragdb.ingest.ingest import Run
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.report import Failed, Report
+from ragdb.ingest.source import Found
 from tests.waiting import until_it_waits
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
@@ -660,6 +662,28 @@ def test_a_watch_tells_new_changed_and_gone(database: ragdb.Database, folder: Pa
     watch.remove(database, "docs", gone)
     Run(database, "docs", found, {}).run()
     assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md", "docs/new.md"}
+
+
+def test_a_watch_of_many_files_rests_four_times_as_long_as_it_looks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, rests = [0.0], []
+
+    def looked(*given: Any) -> Found:
+        now[0] += 3
+        return look(*given)
+
+    def slept(seconds: float) -> None:
+        now[0] += seconds
+        rests.append(seconds)
+        if len(rests) == 2:
+            (folder / "new.md").write_text("New.")
+
+    monkeypatch.setattr("ragdb.ingest.watching.look", looked)
+    monkeypatch.setattr(watching, "time", Mock(sleep=slept, perf_counter=lambda: now[0]))
+    found, _ = watching.Watch([str(folder)], {}).changed()
+    assert [source.uri for source in found.sources] == ["docs/new.md"]
+    assert rests == [12, 12]
 
 
 def test_a_watch_keeps_what_is_in_a_folder_that_went_away(
