@@ -32,16 +32,18 @@ def present(db: Client, corpus: str, named: Iterable[tuple[str, Source]]) -> dic
     return found
 
 
-def twice(db: Client, corpus: str, sources: Iterable[Source]) -> list[Twice]:
+def twice(db: Client, corpus: str, sources: Sequence[Source]) -> list[Twice]:
     """The files that the corpus has under another name too.
 
     They were read by themselves, or from a folder around or inside that which is read now.
     """
-    others = {name: source.uri for source in sources for name in _other_names(source)}
     found: dict[str, Twice] = {}
-    for row in _known(db, corpus, sorted({uri for uri, _ in others})):
-        if mine := others.get((row.uri, row.root or "")):
-            found.setdefault(mine, Twice(mine, row.uri, str(row.root)))
+    for n in range(0, len(sources), _AT_ONCE):
+        some = sources[n : n + _AT_ONCE]
+        others = {name: source.uri for source in some for name in _other_names(source)}
+        for row in _known(db, corpus, sorted({uri for uri, _ in others})):
+            if mine := others.get((row.uri, row.root or "")):
+                found.setdefault(mine, Twice(mine, row.uri, str(row.root)))
     return [found[uri] for uri in sorted(found)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 
 import ragdb
 from ragdb.errors import AlreadyExists
-from ragdb.ingest import sources
+from ragdb.ingest import origins, sources
 from ragdb.ingest.options import IngestError
 from ragdb.ingest.report import Report
+from ragdb.ingest.source import Source
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
@@ -216,6 +218,24 @@ def test_a_file_that_a_corpus_has_under_two_names_is_told(
     names = {one.other for one in report.twice} | {one.uri for one in report.twice}
     assert names <= {row.source for row in database.list_documents("docs")}
     assert {one.root for one in report.twice} <= {str(top), str(top / "sub")}
+
+
+def test_to_look_for_files_that_are_there_twice_takes_no_more_memory_for_more_files(
+    database: ragdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(origins, "_AT_ONCE", 100)
+    database.create_corpus("docs")
+    files = [
+        Source(f"docs/{n}.md", tmp_path, f"{n}.md", 1, "docs/", str(tmp_path), is_named=False)
+        for n in range(4000)
+    ]
+    peaks = []
+    for count in (100, 400, 4000):
+        tracemalloc.start()
+        assert origins.twice(database, "docs", files[:count]) == []
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < 2 * peaks[1]
 
 
 def test_a_folder_that_is_read_under_a_name_of_its_own_is_wanted_twice(
