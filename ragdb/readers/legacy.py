@@ -10,23 +10,33 @@ import re
 import string
 from itertools import islice
 
-# letters beyond ASCII, an alphabet a word; where two encodings fit, the first wins
+# letters beyond ASCII, an alphabet a word
+_WESTERN = (
+    "äöüß àâæçéèêëîïôœùûüÿ áéíñóúüºª àèéìíîòóùú áâãàçéêíóôõúü áäèéëíïóöü åäöæøéü "
+    "åæøéòôü áðéíóúýþæö àçèéíïòóúü·"
+)
+# where two encodings fit, the first wins
 _LATIN = {
-    "cp1252": "äöüß àâæçéèêëîïôœùûüÿ áéíñóúüºª àèéìíîòóùú áâãàçéêíóôõúü áäèéëíïóöü åäöæøéü "
-    "åæøéòôü áðéíóúýþæö àçèéíïòóúü·",
+    "cp1252": _WESTERN,
     "cp1250": "ąćęłńóśźż áčďéěíňóřšťúůýž áäčďéíĺľňóôŕšťúýž áéíóöőúüű čćđšž âăîşţ",
     "iso8859_2": "ąćęłńóśźż áčďéěíňóřšťúůýž áäčďéíĺľňóôŕšťúýž áéíóöőúüű čćđšž âăîşţ",
     "cp1254": "çğıöşüâîû\u0307",
     "cp1257": "ąčęėįšųūž āčēģīķļņšūž äõöüšž",
     "iso8859_4": "ąčęėįšųūž āčēģīķļņšūž äõöüšž",
+    # of DOS, and of a Mac
+    "cp850": _WESTERN,
+    "mac_roman": _WESTERN,
 }
 _OTHER = (
     *("cp1251", "koi8_r", "koi8_u", "cp866", "iso8859_5", "cp1253", "cp1255", "cp1256", "cp874"),
     *("cp1258", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp949"),
 )
 _MARKS = frozenset("\xa0\xad–—‘’‚“”„†•…‰‹›€™¡¢£¥§©«¬®°±²³·¹»¼½¾¿×÷µ¨´")
-# marks that stand in no word: then they are letters of another encoding
-_MISPLACED = re.compile(r"(?<=[^\W\d_])[^\w\s!-~’·‘\xad](?=[^\W\d_])|[¹²³¼½¾»](?=[^\W\d_])")
+# marks that stand in no word, and capitals inside one: then they are letters of another encoding
+_MISPLACED = re.compile(
+    r"(?<=[^\W\d_])[^\w\s!-~’·‘–—\xad](?=[^\W\d_])|[¹²³¼½¾»](?=[^\W\d_])"
+    r"|(?<=[a-zß-öø-ÿ])[À-ÖØ-ÞŒŠŽŸ]"
+)
 _FOREIGN = 0.2
 _ASCII, _LETTERS = bytes(range(128)), string.ascii_letters.encode()
 _ACCENTED = re.compile(rb"\S{0,40}[\x80-\xff]\S{0,40}")

@@ -238,6 +238,12 @@ def test_text_is_decoded_whatever_its_encoding(encoding: str) -> None:
         ("iso8859_2", "Všetci ľudia sa rodia slobodní a sebe rovní, čo sa týka dôstojnosti."),
         ("iso8859_4", "Visi cilvēki piedzimst brīvi un vienlīdzīgi savā pašcieņā un tiesībās."),
         ("koi8_r", "Привет мир, это письмо о кошках."),
+        ("cp850", "Der Käufer prüft die Ware; größere Beträge zahlt er früher."),
+        ("cp850", "El niño comió piñas en la montaña, según él."),
+        ("cp850", "Ça va déjà très bien à l'hôtel, répondit-elle."),
+        ("mac_roman", "Der Käufer prüft die Ware – größere Beträge zahlt er früher."),
+        ("mac_roman", "Ça va déjà très bien à l’hôtel, répondit-il."),
+        ("mac_roman", "Não há informações sobre a instalação."),
     ],
 )
 def test_a_short_text_of_before_utf8_is_read_in_its_letters(encoding: str, text: str) -> None:
