@@ -77,7 +77,7 @@ def register(app: FastAPI, server: Server) -> None:
     async def explain_score(request: Request, body: Ranking, _: Token) -> Answer:
         """Take the score of a chunk apart: what each word gives, and what the meaning gives."""
         async with server.transaction(request) as db:
-            corpus = server.served(body.corpus)
+            corpus = _corpus(server, body)
             parts = await db.explain_score(corpus, **body.model_dump(exclude={"corpus"}))
         return Answer({"parts": parts})
 
@@ -85,7 +85,7 @@ def register(app: FastAPI, server: Server) -> None:
     async def explain_missing(request: Request, body: Missing, _: Token) -> Answer:
         """Say at which step a search leaves a chunk out."""
         async with server.transaction(request) as db:
-            corpus = server.served(body.corpus)
+            corpus = _corpus(server, body)
             found = await db.explain_missing(corpus, **body.model_dump(exclude={"corpus"}))
         return Answer(record(found))
 
@@ -96,3 +96,10 @@ def register(app: FastAPI, server: Server) -> None:
             corpus = server.served(body.corpus)
             found = await db.locate_quote(corpus, body.chunk_id, body.quote)
         return Answer(record(found[0]) if found else {})
+
+
+def _corpus(server: Server, body: Ranking) -> str:
+    """The corpus of a chunk. The one that weighs the words, which its parts tell of, is served."""
+    if body.statistics is not None:
+        server.served(body.statistics)
+    return server.served(body.corpus)

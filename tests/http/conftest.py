@@ -172,6 +172,45 @@ def start(server18: Server, filled: tuple[str, dict[str, str]]) -> Iterator[Call
         yield lambda *flags: stack.enter_context(served(dsn, tokens, *flags))
 
 
+DIARY = """corpus name=personal
+  source name=diary uri=diary
+retriever name=Own corpus=personal
+rag name=Diary retriever=Own
+  ragEval name=Days metric=hit_rate threshold=0.8 mode=contract
+    ragCase name=first query=walrus
+      ragAssert kind=contains value=walrus required=true
+"""
+
+
+def keep_diary(dsn: str, role: str) -> dict[str, str]:
+    """A role's personal corpus with all that is recorded of one, by the names of `MADE`.
+
+    Whatever is of it has the word walrus.
+    """
+    with ragdb.connect(psycopg.conninfo.make_conninfo(dsn, user=role)) as db:
+        db.create_corpus("personal")
+        db.put_text("personal", "walrus.txt", "a walrus and its refunds")
+        db.put_text("personal", "more.txt", "more of the walrus")
+        hits = db.retrieve("personal", "walrus")
+        first, second = (hit.chunk_id for hit in hits)
+        pack = db.build_evidence_pack(hits.trace_id)
+        db.record_gate("which walrus?", pack)
+        cited = {"source_id": hits[0].source, "chunk_id": first, "quote": "walrus"}
+        db.record_answer({"answer": "walrus", "citations": [cited]}, pack, task="walrus")
+        db.retrieve("personal", "xylophone of a walrus", syntax="web")
+        db.record_feedback("good", hits.trace_id, comment="walrus")
+        db.apply_contract(DIARY, "own")
+        made = {
+            "trace": hits.trace_id,
+            "run": db.run_eval("Diary").run_id,
+            "answer": db.list_answers()[0].answer_id,
+            "chunk": first,
+            "other": second,
+            "document": hits[0].doc_cid,
+        }
+        return {name: str(id) for name, id in made.items()}
+
+
 LIBRARY = Path(__file__).parents[2] / "examples/tool-library"
 
 

@@ -305,28 +305,6 @@ def test_a_personal_corpus_is_served_to_nobody(start: Start) -> None:
     assert [c["name"] for c in listed] == ["chat", "docs", "vectors"]
 
 
-def test_an_eval_of_a_personal_corpus_is_served_to_nobody(start: Start) -> None:
-    api = start()
-    with psycopg.connect(api.dsn, user="reader") as db:
-        db.execute("select ragdb.create_corpus('personal')")
-        db.execute(
-            "select from ragdb.apply_contract(%s)",
-            (
-                "corpus name=personal\n  source name=diary uri=diary\n"
-                "retriever name=Own corpus=personal\nrag name=Diary retriever=Own\n"
-                "  ragEval name=Days metric=hit_rate threshold=0.8 mode=contract\n"
-                "    ragCase name=first query=first\n"
-                "      ragAssert kind=contains value=day required=true\n",
-            ),
-        )
-    case = {"rag": "Diary", "eval": "Days", "query": "second"}
-    answers = [
-        api("GET", "/api/evals/cases?rag=Diary&eval=Days", role="reader"),
-        api("POST", "/api/evals/cases", case, role="reader"),
-    ]
-    assert [a.status for a in answers] == [404] * 2
-
-
 def test_calls_by_role_in_one_transaction_are_each_roles_own(clone: str) -> None:
     """As PostgREST makes them: one login, `set local role`, one function."""
     with psycopg.connect(clone, autocommit=True) as db:
