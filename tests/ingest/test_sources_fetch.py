@@ -6,6 +6,7 @@ import gzip
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,9 +17,12 @@ import pytest
 
 import ragdb
 from ragdb.contracts.declarations import DeclaredSource
-from ragdb.ingest.fetch import Fetched, checked, fetch
+from ragdb.ingest.fetch import Fetched, checked, fetch, post
 from ragdb.ingest.networks import is_public
 from ragdb.readers.document import ReadError
+from tests.server.test_tls import certified
+
+PACKED = gzip.compress(b"x" * 10_000_000)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -46,6 +50,11 @@ class Handler(BaseHTTPRequestHandler):
     def give_hop(self) -> None:
         self.give(status=302, Location="/page")
 
+    do_POST = do_GET
+
+    def give_in_clear(self) -> None:
+        self.give(status=302, Location=f"http://127.0.0.1:{self.server.server_port}/page")  # type: ignore[attr-defined]
+
     def give_loop(self) -> None:
         self.give(status=302, Location="/loop")
 
@@ -56,7 +65,10 @@ class Handler(BaseHTTPRequestHandler):
         self.give(b"no", status=404)
 
     def give_packed(self) -> None:
-        self.give(gzip.compress(b"x" * 10_000_000), Content_Encoding="gzip")
+        self.give(PACKED, Content_Encoding="gzip")
+
+    def give_half_packed(self) -> None:
+        self.give(PACKED[: len(PACKED) // 2], Content_Encoding="gzip")
 
     def give_torn(self) -> None:
         self.give(b"no gzip", Content_Encoding="gzip")
@@ -131,6 +143,32 @@ def test_redirects_are_followed_some_way(server: Server) -> None:
     assert len([path for path in server.paths if path == "/loop"]) == 6
 
 
+def test_what_is_meant_for_one_host_goes_to_no_other(server: Server) -> None:
+    sent = {"Authorization": "Bearer secret"}
+    assert refused(url(server, "/hop"), allow_private=True, headers=sent).code == "bad_url"
+    with pytest.raises(ReadError) as raised:
+        post(url(server, "/hop"), b"{}", allow_private=True, headers=sent)
+    assert raised.value.code == "bad_url"
+    assert server.paths == ["/hop", "/hop"]
+
+
+def test_https_is_that_of_the_host_and_stays_https(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.socket = certified(tmp_path).wrap_socket(
+        server.socket, server_side=True, do_handshake_on_connect=False
+    )
+    page = f"https://localhost:{server.server_port}/page"
+    assert refused(page, allow_private=True).code == "unreachable"  # nobody vouches for it
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate"))
+    assert fetch(page, allow_private=True).data == b"<p>hello"
+    # of the same server by another name
+    named = page.replace("localhost", "127.0.0.1")
+    assert refused(named, allow_private=True).code == "unreachable"
+    left = refused(page.replace("page", "in-clear"), allow_private=True)
+    assert (left.code, left.reason) == ("bad_url", "it redirects from https to http")
+
+
 @pytest.mark.parametrize(
     ("path", "code"),
     [
@@ -147,6 +185,15 @@ def test_what_a_server_may_do_wrong_is_named(server: Server, path: str, code: st
 
 def test_data_that_are_no_gzip_are_called_so(server: Server) -> None:
     assert "gzip" in refused(url(server, "/torn"), allow_private=True).reason
+
+
+def test_what_unpacks_to_much_takes_no_room_and_is_whole(server: Server) -> None:
+    tracemalloc.start()
+    assert refused(url(server, "/packed"), allow_private=True, max_bytes=100_000).code
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 5_000_000
+    assert refused(url(server, "/half-packed"), allow_private=True).code == "unreachable"
 
 
 def test_a_page_may_be_as_large_as_is_allowed(server: Server) -> None:
@@ -252,7 +299,8 @@ def test_a_public_address_is_public(address: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["http://u:p@e.org/", "http:///x", "http://e.org:0/", "http://e.org:x/", "http://e.org/a b",
+    ["http://u:p@e.org/", "http://u@e.org/", "http://e.org/\x7f",
+     "http:///x", "http://e.org:0/", "http://e.org:x/", "http://e.org/a b",
      "file:///etc/passwd", "simplecache::http://e.org/", "local://x"],
 )  # fmt: skip
 def test_a_url_that_hides_where_it_goes_is_refused(address: str) -> None:
