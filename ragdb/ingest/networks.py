@@ -48,7 +48,7 @@ HIDDEN = frozenset({"file", "local", "data", "reference", "jupyter"})
 
 def is_public(address: str) -> bool:
     """Whether an IP address is one of the public internet, also when it is wrapped in another."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
+    ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address) and any(ip in network for network in WRAPPING):
         ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
     return not any(ip in network for network in REFUSED)
