@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 
 import httpx2 as httpx
 import psycopg
 import pytest
 
+from ragdb.studio import sessions
 from tests.embedding import one
+from tests.forked import Forked
 from tests.http.conftest import Api
 from tests.studio.conftest import HOSTILE, logged_in
 from tests.studio.test_studio_feedback import forms
@@ -45,6 +48,17 @@ def test_a_token_opens_a_session_whose_secret_only_its_browser_has(
         ]
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
+        # a proxy on this machine says how it was asked
+        for scheme, is_secure in (("http", False), ("https", True)):
+            answer = client.post(
+                "/studio/login",
+                data={"token": site.tokens["reader"]},
+                headers={
+                    "X-Forwarded-Proto": scheme,
+                    "Origin": f"{scheme}://{client.base_url.netloc.decode()}",
+                },
+            )
+            assert ("Secure" in answer.headers["set-cookie"]) == is_secure
 
 
 @pytest.mark.parametrize("secret", ["", "rgs_" + "0" * 64, "'; drop table x", "\x7f"])
@@ -166,6 +180,76 @@ def test_a_form_of_another_site_is_refused(
         assert is_open(client)
 
 
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status"),
+    [
+        (FORM, "token={}", 303),
+        (f"{FORM.title()}; charset=utf-8", "token=+{}+", 303),
+        ("text/plain", "token={}", 400),
+        ("application/json", '{{"token": "{}"}}', 400),
+        (FORM, "token={}&next=%ff", 400),
+        (FORM, "token={}" + 99 * "&x=", 303),
+        (FORM, "token={}" + 100 * "&x=", 400),
+        (FORM, "token={}&x=" + 60_000 * "x", 303),
+        (FORM, "token={}&x=" + 66_000 * "x", 413),
+    ],
+    ids=["form", "header", "text", "JSON", "no UTF-8", "100", "101 fields", "60 KB", "66 KB"],
+)
+def test_only_what_is_a_form_is_read(site: Api, kind: str, body: str, status: int) -> None:
+    with httpx.Client(base_url=site.url, headers={"Accept": "text/html"}) as client:
+        said = body.format(site.tokens["reader"])
+        answer = client.post("/studio/login", content=said, headers={"Content-Type": kind})
+        assert answer.status_code == status, answer.text
+        assert (COOKIE in client.cookies) == (status == 303)
+
+
+def test_no_other_site_frames_a_page_or_hears_of_it(site: Api) -> None:
+    with logged_in(site) as client:
+        here = client.get("/studio/search?q=refunds")
+        for page in (
+            here,
+            client.get("/studio/login"),
+            client.get("/nowhere"),
+            client.get("/docs"),
+        ):
+            said = page.headers
+            policy = dict(
+                part.strip().split(" ", 1) for part in said["content-security-policy"].split(";")
+            )
+            assert policy["frame-ancestors"] == policy["base-uri"] == "'none'", page.url
+            assert policy["form-action"] == policy["connect-src"] == "'self'"
+            assert said["referrer-policy"] == said["cross-origin-opener-policy"] == "same-origin"
+            assert said["cross-origin-resource-policy"] == "same-origin"
+            assert said["cache-control"] == "no-store"
+            assert said["x-content-type-options"] == "nosniff"
+
+
+def test_the_link_of_who_started_it_opens_one_session(
+    site: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = {**os.environ, "RAGDB_DATABASE_URL": site.dsn}
+    with Forked("studio", env=env, stdout=True) as process:
+        assert process.stdout is not None
+        link = httpx.URL(process.stdout.readline().strip())
+        assert link.host == "127.0.0.1"
+        with httpx.Client() as client:
+            wrong = client.get(link.copy_merge_params({"key": link.params["key"][:-1]}))
+            assert (wrong.status_code, COOKIE in client.cookies) == (401, False)
+            assert client.get(link).headers["location"] == "../studio/search"
+            assert client.get(link.copy_with(path="/studio/search", query=None)).status_code == 200
+        with httpx.Client() as thief:
+            again = thief.get(link)
+            assert (again.status_code, COOKIE in thief.cookies) == (401, False)
+            assert "has been used" in again.text
+        process.terminate()
+    monkeypatch.setattr(sessions, "LINK_LIFE", -1.0)
+    late = sessions.Link()
+    assert not late.opens(late.path.partition("=")[2])
+
+
 def test_the_cookie_is_nothing_to_the_api(site: Api) -> None:
     with logged_in(site) as client:
         answer = client.get("/api/policies", headers={"Accept": "application/json"})
@@ -184,8 +268,11 @@ def test_a_link_of_another_site_finds_the_session(site: Api) -> None:
 
 @pytest.mark.parametrize(
     "goal",
-    ["https://elsewhere.example/", "//elsewhere.example", "/\\elsewhere", "javascript:x", "//["],
-)
+    [
+        "https://elsewhere.example/", "//elsewhere.example", "//elsewhere.example/x",
+        "/\\elsewhere", "javascript:x", "javascript:/x", "//[", "search", "/search\r\nX-Y: z",
+    ],
+)  # fmt: skip
 def test_the_login_leads_nowhere_else(site: Api, goal: str) -> None:
     with httpx.Client(base_url=site.url) as client:
         fields = {"token": site.tokens["reader"], "next": goal}
