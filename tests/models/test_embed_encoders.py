@@ -9,6 +9,7 @@ import math
 import re
 import sys
 import threading
+import time
 import unicodedata
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,6 +63,7 @@ class Endpoint:
         self.answers: list[Callable[[dict[str, Any]], Answer]] = []
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
+        self.paths: list[str] = []
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -69,6 +71,7 @@ class Endpoint:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 endpoint.asked.append(body)
                 endpoint.keys.append(self.headers.get("Authorization"))
+                endpoint.paths.append(self.path)
                 step = endpoint.answers[0]
                 if len(endpoint.answers) > 1:
                     endpoint.answers.pop(0)
@@ -104,7 +107,7 @@ def failing(status: int, **headers: str) -> Callable[[dict[str, Any]], Answer]:
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     made = Endpoint()
-    monkeypatch.setenv("OPENAI_BASE_URL", made.url)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{made.url}/")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     yield made
     made.server.shutdown()
@@ -122,6 +125,7 @@ def test_an_endpoint_answers_in_any_order(endpoint: Endpoint) -> None:
     assert found == pytest.approx(encoders.HashEncoder(8).encode(texts), abs=1e-6)
     assert {len(body["input"]) for body in endpoint.asked} == {128, 44}
     assert set(endpoint.keys) == {"Bearer sk-secret"}
+    assert set(endpoint.paths) == {"/v1/embeddings"}
 
 
 @pytest.mark.parametrize(
@@ -186,8 +190,23 @@ def test_what_stays_wrong_is_not_asked_again(endpoint: Endpoint, status: int) ->
     assert "secret" not in str(caught.value)
 
 
-def test_an_input_that_is_refused_is_asked_once(endpoint: Endpoint) -> None:
-    endpoint.answers = [failing(400)]
+@pytest.mark.parametrize("asks", ["86400", "Fri, 01 Jan 2100 00:00:00 GMT"])
+def test_a_pause_is_a_minute_at_most_and_none_follows_the_last_try(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, asks: str
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    endpoint.answers = [failing(503), failing(503), failing(503), failing(429, Retry_After=asks)]
+    with pytest.raises(encoders.ProviderDown, match="429"):
+        encoder(pause=1, tries=5).encode(["a"])
+    for n, pause in enumerate(pauses[:3]):
+        assert 2**n * 0.5 <= pause <= 2**n * 1.5
+    assert pauses[3:] == [60]
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_an_input_that_is_refused_is_asked_once(endpoint: Endpoint, status: int) -> None:
+    endpoint.answers = [failing(status)]
     with pytest.raises(encoders.InputRefused):
         encoder().encode(["a", "b", "bad", "c"])
     assert len(endpoint.asked) == 1
@@ -199,8 +218,12 @@ def test_an_endpoint_of_another_width_is_refused(endpoint: Endpoint) -> None:
         encoder().encode(["a"])
 
 
-def test_an_endpoint_that_leaves_one_out_makes_no_sense(endpoint: Endpoint) -> None:
-    endpoint.answers = [lambda _: (200, {}, {"data": [{"index": 1, "embedding": [1.0] * 8}]})]
+@pytest.mark.parametrize("given", [[1], [0, 1, 2]])
+def test_an_endpoint_that_leaves_one_out_or_adds_one_makes_no_sense(
+    endpoint: Endpoint, given: list[int]
+) -> None:
+    data = [{"index": n, "embedding": [1.0] * 8} for n in given]
+    endpoint.answers = [lambda _: (200, {}, {"data": data})]
     with pytest.raises(encoders.ProviderDown, match="cannot be used"):
         encoder().encode(["a", "b"])
 

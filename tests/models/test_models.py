@@ -52,6 +52,7 @@ def test_a_true_answer_is_verified_and_the_evidence_is_data(base: Database, fake
     assert given["question"] == QUESTION
     assert given["evidence"]["chunks"][0]["text"] == GOOD.text
     assert (asked["model"], asked["temperature"]) == ("m", 0)
+    assert asked["response_format"] == {"type": "json_object"}
     assert fake.keys == [f"Bearer {KEY}"]
 
 
@@ -176,6 +177,11 @@ def test_no_key_is_shown_or_sent_on(fake: Fake, monkeypatch: pytest.MonkeyPatch)
     fake.script = [says(None, refusal="no")]
     with pytest.raises(ModelRefused):
         asked({"question": "q"})
+    # the key of the environment is for the endpoint of the environment
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    fake.script, fake.keys = [says(TRUE)], []
+    OpenAIModel("m", fake.url, "")({"question": "q"})
+    assert fake.keys == [None]
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ValueError, match="the endpoint is unknown"):
         OpenAIModel("m")

@@ -103,6 +103,18 @@ def test_a_forged_signature_is_refused(
     assert "did not sign" in refused(bob, ann, corpus, tamper)
 
 
+def test_what_was_signed_as_something_else_than_an_event_is_refused(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+
+    def tamper(page: Page) -> None:
+        first = page["events"][0]
+        first["signature"] = ann.signer.sign(first["event"].encode()).hex()
+
+    assert "did not sign" in refused(bob, ann, corpus, tamper)
+
+
 def test_an_event_of_another_key_in_the_name_of_a_peer_is_refused(
     pair: tuple[Node, Node], corpus: str
 ) -> None:

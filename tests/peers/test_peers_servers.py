@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -331,6 +332,37 @@ def test_a_peer_that_keeps_silent_keeps_nobody_waiting(
     assert found["output"]["chunks"]
     [peer] = found["meta"]["peers"]
     assert peer["error"] == "it took too long"
+
+
+def test_a_peer_is_asked_at_its_place_by_its_token_and_within_limits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = []
+
+    def post(url: str, data: bytes, **how: Any) -> Fetched:
+        sent.append((url, json.loads(data), how))
+        return Fetched(b"{}")
+
+    def followed(peer: str, url: str, *, is_revoked: bool = False) -> SimpleNamespace:
+        monkeypatch.setenv(f"RAGDB_PEER_TOKEN_{peer.upper().replace('-', '_')}", f"of {peer}")
+        return SimpleNamespace(
+            peer=peer, url=url, is_revoked=is_revoked, corpus="ours", remote="theirs"
+        )
+
+    monkeypatch.setattr(transport, "post", post)
+    peers = [
+        followed("ann-lee", "https://ann.example/rag/"),
+        followed("bob", "https://bob.example", is_revoked=True),
+        followed("cy", "HTTP://cy.example"),
+    ]
+    answers = asking.collect(peers, {"query": "zebra"}, False, 3.0)
+    headers = {"Ragdb-Asked-By-Peer": "1", "Authorization": "Bearer of ann-lee"}
+    how = {"headers": headers, "max_bytes": 8 * 2**20, "seconds": 3.0, "allow_private": False}
+    body = {"params": {"corpus": "theirs"}, "input": {"query": "zebra"}}
+    assert sent == [("https://ann.example/rag/capabilities/rag.query@1.0", body, how)]
+    assert answers[0] == {"peer": "ann-lee", "answer": {}}
+    assert [one["peer"] for one in answers[1:]] == ["cy"]
+    assert "is at an http URL" in answers[1]["error"]
 
 
 def test_what_a_peer_says_twice_counts_once(sites: tuple[Site, Site], asked: str) -> None:
