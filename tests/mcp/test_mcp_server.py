@@ -40,6 +40,7 @@ from ragdb.mcp.tools import Tools
 from ragdb.models import embedders
 from ragdb.models.encoders import ProviderDown
 from ragdb.models.worker import Worker
+from tests.embedding import one
 from tests.forked import Forked, run_forked
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
@@ -373,6 +374,7 @@ def test_a_client_with_the_token_calls_every_tool_over_http(http: str, trace: st
     ):
         with pytest.raises(urllib.error.HTTPError, match="401") as refused:
             urllib.request.urlopen(urllib.request.Request(http, b"{}", headers), timeout=120)
+        assert refused.value.headers["WWW-Authenticate"] == "Bearer"
         error = json.load(refused.value)
         assert error["error"]["message"].startswith(says), error
         assert "RAGDB_MCP_TOKEN" in error["error"]["message"]
@@ -772,7 +774,21 @@ def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str)
         with pytest.raises(MCPError, match="unknown tool"):
             await client.call_tool("AnswerDocs", {"question": "How do refunds work?"})
 
-    talk(dsn, conversation, corpora=["more"])
+    # one that is gone hides no other
+    talk(dsn, conversation, corpora=["more", "gone"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "is_read_only"), [({}, "on"), ({"record": True}, "off"), ({"write": True}, "off")]
+)
+def test_a_call_sees_one_state_changes_nothing_unasked_and_takes_half_a_minute(
+    dsn: str, flags: dict[str, bool], is_read_only: str
+) -> None:
+    names = ("transaction_read_only", "transaction_isolation", "statement_timeout")
+    tools = Tools(dsn, **flags)
+    with tools.pool, tools.database() as db:
+        shown = [one(db.connection, f"show {name}") for name in names]
+    assert shown == [is_read_only, "repeatable read", "30s"]
 
 
 @pytest.mark.parametrize("named", [{"rag": "AnswerDocs"}, {"retriever": "DocsSearch"}])
