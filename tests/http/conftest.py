@@ -68,15 +68,14 @@ class Api:
             method=method,
         )
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:
-                read = answer.read()
-                is_json = bool(read) and answer.headers.get_content_type() == "application/json"
-                body = json.loads(read) if is_json else read.decode(errors="replace")
-                return Response(answer.status, answer.headers, body)
+            answer = urllib.request.urlopen(request, timeout=timeout)
         except urllib.error.HTTPError as error:
-            with error:
-                read = error.read()
-                return Response(error.code, error.headers, json.loads(read) if read else "")
+            answer = error
+        with answer:
+            read = answer.read()
+            is_json = bool(read) and answer.headers.get_content_type() == "application/json"
+            body = json.loads(read) if is_json else read.decode(errors="replace")
+            return Response(answer.status, answer.headers, body)
 
     def log(self, awaited: Callable[[str], bool] = lambda _: True) -> str:
         """What the server has written, once some line of it is what is waited for."""

@@ -427,6 +427,11 @@ def test_too_much_at_once_is_refused_and_health_is_not(start: Start) -> None:
         refused = api("GET", "/capabilities")
         check(refused, 429, "CAPACITY_EXCEEDED")
         assert refused.headers["Retry-After"] == "1"
+        page = api("GET", "/capabilities", Accept="text/html")
+        assert (page.status, page.headers["Retry-After"]) == (429, "1")
+        assert page.headers.get_content_type() == "text/html"
+        told = api("POST", "/capabilities/rag.query@1.0", {}).body
+        assert (told["error"], told["retry_after_ms"]) == ("capacity_exceeded", 1000)
         assert api("GET", "/health/live", role=None).status == 200
     for thread, answers in started:
         thread.join(120)
