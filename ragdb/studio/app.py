@@ -82,7 +82,7 @@ def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) ->
 
     @router.get("/login")
     async def login(request: Request, next: str = "") -> HTMLResponse:
-        return studio.page(request, "login.html", next=sessions.inside(next), problem=None)
+        return studio.page(request, "login.html", next=next, problem=None)  # the form checks it
 
     @router.post("/login")
     async def log_in(request: Request) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx2 as httpx
 import psycopg
@@ -231,7 +232,8 @@ def test_the_link_of_who_started_it_opens_one_session(
     site: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     env = {**os.environ, "RAGDB_DATABASE_URL": site.dsn}
-    with Forked("studio", env=env, stdout=True) as process:
+    with Forked("studio", env=env, stdout=True) as process, ExitStack() as stack:
+        stack.callback(process.terminate)
         assert process.stdout is not None
         link = httpx.URL(process.stdout.readline().strip())
         assert link.host == "127.0.0.1"
@@ -244,7 +246,6 @@ def test_the_link_of_who_started_it_opens_one_session(
             again = thief.get(link)
             assert (again.status_code, COOKIE in thief.cookies) == (401, False)
             assert "has been used" in again.text
-        process.terminate()
     monkeypatch.setattr(sessions, "LINK_LIFE", -1.0)
     late = sessions.Link()
     assert not late.opens(late.path.partition("=")[2])
