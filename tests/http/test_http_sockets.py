@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 
+from ragdb.http.admission import Arrivals
 from tests.http.conftest import Api, serve
 from tests.http.test_http_routes import PAGE
 from tests.waiting import until
@@ -199,6 +201,35 @@ def test_a_request_for_another_host_is_refused(named: Api, host: str, status: in
     assert said == status, body
     if status == 400 and host:
         assert "--allow-host" in json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    ("given", "role"),
+    [
+        (None, "reader"), ("Bearer {}", "writer"), ("bearer {}", "writer"),
+        ("BEARER  {}", "writer"), ("Basic {}", None), ("{}", None), ("Bearer", None),
+        ("Bearer  ", None), ("Bearer {}x", None),
+    ],
+)  # fmt: skip
+def test_who_gives_what_is_no_token_is_not_served_as_anonymous(
+    named: Api, given: str | None, role: str | None
+) -> None:
+    sent = {} if given is None else {"Authorization": given.format(named.tokens["writer"])}
+    for method, path, body in (("GET", "/api/policies", None), ("POST", "/api/count", {})):
+        mine = str(uuid4())
+        answer = named(method, path, body, role=None, **sent, X_Correlation_Id=mine)
+        assert answer.status == (401 if role is None else 200), answer.body
+        (line,) = until(lambda mine=mine: [one for one in named.lines if mine in one])  # type: ignore[misc]
+        assert json.loads(line)["role"] == role
+
+
+def test_a_network_of_ipv6_is_one_address_and_a_mapped_one_is_of_ipv4() -> None:
+    arrivals = Arrivals(40)
+    for n in range(10):
+        assert arrivals.begin((f"2001:db8:0:7:{n:x}::1", 1))
+    assert arrivals.begin(("2001:db8:0:7:ffff::1", 1)) is None
+    assert arrivals.begin(("2001:db8:0:8::1", 1))
+    assert arrivals.begin(("::ffff:10.0.0.1", 1)) == arrivals.begin(("10.0.0.1", 1))
 
 
 @pytest.fixture(scope="module")

@@ -758,6 +758,10 @@ def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str)
         assert tools == BUILTIN | {"Bare", "Brief"}
         found = (await client.call_tool("search", {"query": "refunds"})).structured_content
         assert [result["id"] for result in found["results"]] == [f"more/{hit.chunk_id}"]
+        listed = (await client.call_tool("list_corpora", {})).structured_content
+        assert [row["name"] for row in listed["corpora"]] == ["more"]
+        resources = (await client.list_resources()).resources
+        assert [str(resource.uri) for resource in resources] == ["ragdb://corpus/more"]
         for name, arguments in (
             ("fetch", {"id": "docs/refunds"}),
             ("get_trace", {"trace_id": trace}),
