@@ -304,6 +304,9 @@ def test_a_recorded_search_gives_the_id_of_its_trace(dsn: str) -> None:
         row["id"] for row in made["results"]
     ]
     assert "trace_id" not in call(dsn, "search", asked)
+    # what a corpus was is looked at, and not recorded
+    before = {**asked, "as_of": 1}
+    assert "history" in call(dsn, "search", before, record=True)
 
 
 @pytest.fixture
@@ -556,6 +559,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
         ("search_slice", {"corpus": "docs", "query": "x", "anchor": "none"}, "RG434"),
         ("search_slice", {"corpus": "bare", "query": "x"}, "nothing to anchor a slice in"),
         ("search_slice", {"corpus": "docs", "query": "x", "slice_id": "a", "anchor": "b"}, "omit"),
+        ("search_slice", {"corpus": "docs", "query": "x", "slice_id": "a", "policy": {}}, "omit"),
         ("validate_citations", {"output": {}}, "give one of"),
         ("search", {"query": "half of a pair \ud83d"}, "surrogate"),
         ("AnswerDocs", {"question": "half of a pair \ud83d"}, "surrogate"),
