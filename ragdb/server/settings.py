@@ -29,10 +29,10 @@ class Connection:
     origin: str
 
     def __str__(self) -> str:
-        """For people and logs: without any password."""
+        """For people and logs: without any password, or key that `options` may set."""
         shown = conninfo_to_dict(self.conninfo)
         for key in shown:
-            if SECRET.search(key):
+            if SECRET.search(key) or key in SECRETS:
                 shown[key] = "***"
         return f"{make_conninfo('', **shown) or 'libpq defaults'} (from {self.origin})"
 

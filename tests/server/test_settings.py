@@ -62,6 +62,7 @@ def test_every_form_means_the_same(dsn: str) -> None:
 def test_what_is_shown_holds_no_password() -> None:
     found = settings.connection(
         "postgresql://me:secret@host/db?sslpassword=secret&scram_client_key=secret"
+        "&options=-c%20ragdb.signing_key%3Dk:secret"
     )
     assert "secret" not in str(found) + repr(found)
     assert "host=host" in str(found)
