@@ -66,6 +66,8 @@ def test_a_thumb_is_given_to_a_retrieval_and_to_an_answer(site: Api) -> None:
             assert answer.status_code == 303, answer.text
             answer = client.get(answer.url.join(answer.headers["location"]))
             assert f'href="..{found[0]}"' in answer.text
+            away = client.get(answer.url.copy_merge_params({"next": "//elsewhere.example/x"}))
+            assert 'href="../studio/search">Back' in away.text
             with psycopg.connect(site.dsn) as db:
                 (row,) = db.execute(
                     "select trace_id::text, answer_id::text from ragdb.evidence_feedback"

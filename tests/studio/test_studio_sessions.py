@@ -135,6 +135,7 @@ def test_who_logs_out_in_two_tabs_is_led_to_the_login_by_both(site: Api) -> None
         for _ in range(2):
             answer = client.post("/studio/logout", data={"csrf": form})
             assert (answer.status_code, answer.headers["location"]) == (303, "../studio/login")
+            assert COOKIE not in client.cookies
 
 
 @pytest.mark.parametrize("end", ["revoke", "expire"])
