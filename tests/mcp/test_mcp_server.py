@@ -583,7 +583,10 @@ def sound(schema: dict[str, Any]) -> Any:
     if schema.get("type") == "string":
         nobody = "0190f3c4-0000-7000-8000-000000000000"
         return nobody if schema.get("format") == "uuid" else "x"
-    empty = {"array": [], "integer": 1, "number": 0.5, "boolean": False}
+    least = schema.get("minItems", 0)
+    some = [sound(schema["items"])] * least if least else []
+    parts = {name: sound(schema["properties"][name]) for name in schema.get("required", ())}
+    empty = {"array": some, "object": parts, "integer": 1, "number": 0.5, "boolean": False}
     return empty.get(schema.get("type", ""), {})
 
 
@@ -784,6 +787,31 @@ def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str)
 
     # one that is gone hides no other
     talk(dsn, conversation, corpora=["more", "gone"])
+
+
+def test_no_tool_of_a_server_for_some_corpora_takes_what_is_of_another(
+    dsn: str, trace: str
+) -> None:
+    with ragdb.connect(dsn) as db:
+        of_docs = {
+            "corpus": "docs",
+            "corpora": ["more", "docs"],
+            "part_of": "docs",
+            "trace_id": trace,
+            "run_id": str(db.list_eval_runs("AnswerDocs")[0].run_id),
+            "id": "docs/refunds",
+        }
+    tools = Tools(dsn, corpora=["more"], record=True, write=True, ask_peers=True)
+    asked = set()
+    with tools.pool:
+        for name, tool in tools.always().items():
+            needed = {key: sound(tool.properties[key]) for key in tool.required}
+            needed |= {"corpus": "more"} if "corpus" in needed else {}
+            for key in tool.properties.keys() & of_docs.keys():
+                with pytest.raises(ToolError, match="not served here"):
+                    tools.call(name, {**needed, key: of_docs[key]})
+                asked.add((name, key))
+    assert len(asked) > 30
 
 
 @pytest.mark.parametrize(
