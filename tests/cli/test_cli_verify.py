@@ -135,6 +135,8 @@ def test_the_secret_is_in_no_statement_and_no_dump(docs: Run, clone: str, tmp_pa
     ("content", "mode", "said"),
     [
         ("out:" + "ab" * 32, 0o644, "can be read by others"),
+        ("out:" + "ab" * 32, 0o640, "can be read by others"),
+        ("out:" + "ab" * 31, 0o600, "is not lines of ID:HEX"),
         ("out " + "ab" * 32, 0o600, "is not lines of ID:HEX"),
         ("out:abcd", 0o600, "is not lines of ID:HEX"),
         ("", 0o600, "is not lines of ID:HEX"),

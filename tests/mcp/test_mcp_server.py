@@ -789,6 +789,18 @@ def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str)
     talk(dsn, conversation, corpora=["more", "gone"])
 
 
+def test_the_id_of_a_document_that_was_replaced_deletes_nothing(clone: str) -> None:
+    ids = []
+    for text in ("first", "second"):
+        with ragdb.connect(clone) as db:
+            db.put_text("docs", "a", text)
+        (document,) = call(clone, "list_documents", {"corpus": "docs"})["documents"]
+        ids.append(document["id"])
+    assert "another document now" in call(clone, "delete_document", {"id": ids[0]}, write=True)
+    assert call(clone, "list_documents", {"corpus": "docs"})["documents"][0]["id"] == ids[1]
+    assert call(clone, "delete_document", {"id": ids[1]}, write=True)["documents_deleted"] == 1
+
+
 def test_no_tool_of_a_server_for_some_corpora_takes_what_is_of_another(
     dsn: str, trace: str
 ) -> None:
