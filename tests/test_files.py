@@ -35,3 +35,13 @@ def test_a_link_that_is_written_to_stays_a_link(tmp_path: Path, to: str) -> None
     assert link.is_symlink()
     assert (tmp_path / "there").read_text() == ("new" if to == "there" else "old")
     assert {file.name for file in tmp_path.iterdir()} == {"link", "there"}
+
+
+def test_only_drafts_that_nobody_writes_any_more_are_cleared(tmp_path: Path) -> None:
+    old, fresh, other = (tmp_path / name for name in (".a.0a1b2c3d", ".a.4e5f6a7b", ".ab.0a1b2c3d"))
+    for file in (old, fresh, other):
+        file.write_text("draft")
+    for file in (old, other):
+        os.utime(file, (0, 0))
+    files.replace(tmp_path / "a", b"whole")
+    assert {file.name for file in tmp_path.iterdir()} == {"a", fresh.name, other.name}

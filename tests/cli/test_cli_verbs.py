@@ -8,9 +8,11 @@ import json
 import re
 import socket
 import sys
+import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 from unittest.mock import Mock
@@ -1074,6 +1076,24 @@ def test_maintain_may_run_at_any_time(run: Run) -> None:
     assert "nothing was due" in result.stderr
 
 
+def test_a_token_ends_after_its_days_and_is_shown_once(run: Run, clone: str) -> None:
+    tokens = []
+    for name, given in (("always", []), ("week", ["--days", "7"])):
+        made = run("token", "create", name, "--role", "ragdb_reader", *given)
+        assert made.exit_code == 0, made.output
+        tokens.append(made.stdout.strip())
+    none = run("token", "create", "over", "--role", "ragdb_reader", "--days", "0")
+    assert (none.exit_code, "RG400" in none.stderr) == (2, True)
+    with psycopg.connect(clone) as db:
+        known = "select name, (expires_at - created_at)::interval(0) from ragdb.list_http_tokens()"
+        assert dict(db.execute(known).fetchall()) == {"always": None, "week": timedelta(7)}
+        for token in tokens:
+            asked = "select ragdb.http_token_role(sha256(%s))"
+            assert db.execute(asked, (token.encode(),)).fetchone() == ("ragdb_reader",)
+    listed = run("token", "ls", "--json").stdout
+    assert not any(token in listed for token in tokens)
+
+
 @pytest.mark.parametrize(
     "hostile",
     [
@@ -1085,10 +1105,16 @@ def test_maintain_may_run_at_any_time(run: Run) -> None:
         "back\b\b\bspace",
         "turned \u202egnp.exe",
         "\x1bP1$qm\x1b\\after",
+        "\x9d0;title\x07text",
+        "a line\x85more",
+        "isolated \u2066gnp\u2069.exe",
     ],
 )
 def test_text_of_documents_cannot_steer_a_terminal(hostile: str) -> None:
-    assert not set(clean(hostile)) & {"\x1b", "\x9b", "\r", "\b", "\x07", "\u202e"}
+    turns = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    for sign in clean(hostile):
+        assert unicodedata.category(sign) != "Cc"
+        assert unicodedata.bidirectional(sign) not in turns
     assert "31m" not in clean(hostile)
     assert json.loads(dumps([hostile])) == [hostile]
     assert not set(dumps([hostile])) & {"\x1b", "\x9b", "\r", "\b", "\x07"}
