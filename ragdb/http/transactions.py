@@ -167,7 +167,7 @@ class Transactions:
         positions: list[str] | None = None,
     ) -> AsyncIterator[AsyncClient]:
         """A transaction; of a standby where positions are given. Raises Refused, Behind."""
-        given = "" if session else request.headers.get("authorization", "")
+        given = request.headers.get("authorization", "")
         values = {
             "hash": None if session else self._digest(given),
             "session": session,
