@@ -117,11 +117,13 @@ def serve(
         )
     from ragdb.cli.ask import model_of
     from ragdb.http.config import Config
+    from ragdb.server import settings
 
     if corpus == "personal":
         raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
-    for dsn in read_dsn or ():
-        check_standby(session, dsn)
+    standbys = [settings.given(dsn, "--read-dsn").conninfo for dsn in read_dsn or ()]
+    for standby in standbys:
+        check_standby(session, standby)
     config = Config(
         session.target.conninfo,
         revive=session.revive,
@@ -140,7 +142,7 @@ def serve(
         allow_private_peers=allow_private,
         otlp=otlp,
         otlp_query_text=otlp_query_text,
-        read_dsns=tuple(read_dsn or ()),
+        read_dsns=tuple(standbys),
         max_lag=max_lag,
     )
     application = with_pages(config)

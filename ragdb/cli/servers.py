@@ -26,6 +26,7 @@ TAKEN = (
 
 def several(session: Session, dsns: list[str]) -> servers.Servers:
     """Connections to the servers of a verb, which say what they have to say. Raises Failure."""
+    from ragdb.server import settings
     from ragdb.servers.servers import Servers
     from ragdb.version import __version__
 
@@ -33,7 +34,7 @@ def several(session: Session, dsns: list[str]) -> servers.Servers:
         raise Failure("--server takes the place of --dsn", hint="name each database by --server")
     try:
         return Servers(
-            dsns,
+            [settings.given(dsn, "--server").conninfo for dsn in dsns],
             on_notice=session.on_notice,
             application_name=f"ragdb/{__version__} {session.verb}",
         )

@@ -51,23 +51,28 @@ def connection(dsn: str | None = None, say: Say | None = None) -> Connection:
         ("DATABASE_URL", os.environ.get("DATABASE_URL")),
     ):
         if value:
-            try:
-                return Connection(normalise(value), origin)
-            except psycopg.ProgrammingError as error:
-                # libpq quotes what it cannot read, which may be a part of the password
-                why = re.sub(r'(?<!option )"[^"]*"', '"…"', str(error).strip())
-                given = "the DSN" if origin == "--dsn" else origin  # Python has no flags
-                raise psycopg.ProgrammingError(
-                    f"{given} is not a connection string: {why};"
-                    " give postgresql://user@host/db, or key=value; in a URL write"
-                    " @, / and % of a password as %40, %2F and %25"
-                ) from None
+            return given(value, origin)
     named = [name for name in LIBPQ if os.environ.get(name)]
     if named:
         return Connection("", ", ".join(named))
     from ragdb.server import embedded
 
     return Connection(embedded.dsn(say=say), "embedded")
+
+
+def given(dsn: str, origin: str) -> Connection:
+    """The database of a DSN that a flag or a variable gives. Raises psycopg.ProgrammingError."""
+    try:
+        return Connection(normalise(dsn), origin)
+    except psycopg.ProgrammingError as error:
+        # libpq quotes what it cannot read, which may be a part of the password
+        why = re.sub(r'(?<!option )"[^"]*"', '"…"', str(error).strip())
+        named = "the DSN" if origin == "--dsn" else origin  # Python has no flags
+        raise psycopg.ProgrammingError(
+            f"{named} is not a connection string: {why};"
+            " give postgresql://user@host/db, or key=value; in a URL write"
+            " @, / and % of a password as %40, %2F and %25"
+        ) from None
 
 
 class NoProgram(Exception):

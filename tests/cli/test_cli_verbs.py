@@ -1076,6 +1076,22 @@ def test_maintain_may_run_at_any_time(run: Run) -> None:
     assert "nothing was due" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("flag", "verb"),
+    [
+        ("--read-dsn", ["serve", "--port", "0"]),
+        ("--server", ["corpus", "sync", "docs", "--server", "dbname=x"]),
+    ],
+)
+def test_a_dsn_of_any_flag_that_cannot_be_read_is_told_without_its_password(
+    run: Run, flag: str, verb: list[str]
+) -> None:
+    made = run(*verb, flag, "host=host password=my secret")
+    assert made.exit_code != 0
+    assert f"{flag} is not a connection string" in made.stderr
+    assert "secret" not in made.stderr
+
+
 def test_a_token_ends_after_its_days_and_is_shown_once(run: Run, clone: str) -> None:
     tokens = []
     for name, given in (("always", []), ("week", ["--days", "7"])):
