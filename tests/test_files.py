@@ -45,3 +45,11 @@ def test_only_drafts_that_nobody_writes_any_more_are_cleared(tmp_path: Path) -> 
         os.utime(file, (0, 0))
     files.replace(tmp_path / "a", b"whole")
     assert {file.name for file in tmp_path.iterdir()} == {"a", fresh.name, other.name}
+
+
+def test_a_new_file_takes_the_place_of_none(tmp_path: Path) -> None:
+    key = tmp_path / "key.pem"
+    files.create(key, b"first")
+    with pytest.raises(FileExistsError):
+        files.create(key, b"second")
+    assert (key.read_bytes(), key.stat().st_mode & 0o777) == (b"first", 0o600)

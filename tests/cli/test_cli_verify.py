@@ -158,7 +158,10 @@ def test_a_file_of_no_keys_is_refused_and_not_quoted(
     assert "abab" not in result.stderr
 
 
-@pytest.mark.parametrize("command", ["false", "/no/such/program", "echo nothing", "'"])
+CUT = f"sh -c 'echo out:{'ab' * 32}; exit 3'"
+
+
+@pytest.mark.parametrize("command", ["false", "/no/such/program", "echo nothing", "'", CUT])
 def test_a_command_that_gives_no_key_is_refused(
     refused: Run, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -166,6 +169,7 @@ def test_a_command_that_gives_no_key_is_refused(
     result = refused("status")
     assert result.exit_code == 2
     assert signing.COMMAND in result.stderr
+    assert "abab" not in result.stderr
 
 
 # ── verify ──────────────────────────────────────────────────────────────────────────────────────

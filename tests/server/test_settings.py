@@ -33,6 +33,14 @@ def test_the_first_setting_of_the_order_wins(monkeypatch: pytest.MonkeyPatch) ->
     assert (found.conninfo, found.origin) == ("host=given", "--dsn")
 
 
+@pytest.mark.parametrize(
+    "name", ["PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE"]
+)
+def test_one_variable_of_libpq_is_enough(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "x")
+    assert settings.connection().origin == name
+
+
 def test_an_empty_setting_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGDB_DATABASE_URL", "")
     monkeypatch.setenv("PGHOST", "")
@@ -45,6 +53,7 @@ def test_an_empty_setting_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
         "postgres://me:p%40ss@host:5433/db?sslmode=require",
         "postgresql://me:p%40ss@host:5433/db?sslmode=require",
         "postgresql+psycopg://me:p%40ss@host:5433/db?sslmode=require",
+        "PostgreSQL+Psycopg2://me:p%40ss@host:5433/db?sslmode=require",
         "host=host port=5433 user=me password=p@ss dbname=db sslmode=require",
     ],
 )
