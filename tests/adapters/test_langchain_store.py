@@ -93,6 +93,10 @@ def test_the_vectors_of_its_model_rank(db: ragdb.Database, corpus: str) -> None:
     found = store.similarity_search("zzz", 3, mode="semantic")
     assert [d.page_content for d in found] == best
     assert [d.page_content for d in store.similarity_search_by_vector(vector, 3)] == best
+    away = [-x for x in vector]  # the least alike of all are found, too
+    found = store.similarity_search_by_vector(away, 3)
+    assert sorted(d.page_content for d in found) == sorted(TEXTS)
+    assert found[-1].page_content == best[0]
     scores = store.similarity_search_with_relevance_scores(TEXTS[0], 3)
     (hit,) = db.search(corpus, TEXTS[0], 1, query_embedding=model.fake.embed_query(TEXTS[0]))
     assert (hit.mode, hit.text) == ("hybrid", TEXTS[0])
@@ -170,6 +174,45 @@ def test_a_filter_is_over_the_metadata_that_was_given(db: ragdb.Database, corpus
         ({"source": "b"}, []),
     ):
         assert [d.id for d in store.similarity_search("refunds", 5, filter=asked)] == found, asked
+
+
+def test_a_vector_is_searched_among_what_the_filter_leaves(db: ragdb.Database, corpus: str) -> None:
+    model = Counted()
+    store = RagdbVectorStore(db, corpus, model)
+    store.add_texts(TEXTS, [{"source": one} for one in "xyz"], ids=["a", "b", "c"])
+    vector = model.fake.embed_query("refunds")
+    for asked, found in (
+        ({"source": "y"}, ["b"]),
+        ({"ragdb.source": {"in": ["a", "c"]}}, ["a", "c"]),
+    ):
+        by_vector = store.similarity_search_by_vector(vector, 5, filter=asked)
+        assert sorted(str(d.id) for d in by_vector) == found
+
+
+def test_what_is_alike_comes_later_the_less_relevance_weighs(
+    db: ragdb.Database, corpus: str
+) -> None:
+    store = RagdbVectorStore(db, corpus)
+    store.add_texts(
+        ["refunds of gifts one", "refunds of gifts two", "refunds of a bicycle and its lock"],
+        ids=["a", "b", "c"],
+    )
+    asked = "refunds of gifts"
+    plain = [d.id for d in store.similarity_search(asked, 2)]
+    assert plain == ["a", "b"]
+    for weight, found in ((1.0, plain), (0.1, ["a", "c"])):
+        best = store.max_marginal_relevance_search(asked, 2, lambda_mult=weight)
+        assert [d.id for d in best] == found
+
+
+def test_a_corpus_of_another_model_without_a_text_has_nothing_to_find(
+    db: ragdb.Database, corpus: str
+) -> None:
+    other = f"other-{corpus}"
+    db.create_embedder(other, 4)
+    db.bind_embedder(other, "openai", "nowhere")
+    db.embed_corpus(corpus, other)
+    assert RagdbVectorStore(db, corpus, Counted()).similarity_search("x") == []
 
 
 def test_lists_of_unequal_lengths_and_an_id_given_twice_are_refused(

@@ -43,7 +43,7 @@ NODES = [
         "b", "Refunds of gifts are vouchers.", [0, 1], year=2026, tags=["y"], title="B", doc="one"
     ),
     node("c", "The library is closed.", [0.6, 0.8], year=2025, title="", doc="two"),
-    node("e", "Nothing is known of it.", [-1, 0], doc="two"),
+    node("e", "Nothing is known of it.", [-1, 0], title=None, doc="two"),
 ]
 
 
@@ -173,6 +173,7 @@ CONDITIONS = [
     one("year", Op.IN, [2024, 2025]), one("year", Op.NIN, [2024, 2025]),
     one("tags", Op.ANY, ["x", "z"]), one("tags", Op.ALL, ["x", "y"]), one("tags", Op.CONTAINS, "y"),
     one("title", Op.EQ, "A"), one("title", Op.TEXT_MATCH, "B"), one("title", Op.IS_EMPTY, None),
+    one("year", Op.IS_EMPTY, None),
 ]  # fmt: skip
 FILTERS = [
     *(MetadataFilters(filters=[condition]) for condition in CONDITIONS),
@@ -180,6 +181,7 @@ FILTERS = [
     MetadataFilters(filters=[CONDITIONS[1], one("year", Op.NE, 2025)]),
     MetadataFilters(filters=[CONDITIONS[0], CONDITIONS[12]], condition=C.OR),
     MetadataFilters(filters=[CONDITIONS[0], CONDITIONS[12]], condition=C.NOT),
+    MetadataFilters(filters=[CONDITIONS[0]], condition=C.NOT),
     MetadataFilters(filters=[CONDITIONS[7]], condition=C.NOT),
 ]
 
@@ -206,10 +208,9 @@ def test_filters_within_filters_and_ids_narrow_down(filled: RagdbVectorStore) ->
         VectorStoreQuery(query_embedding=[1, 1], similarity_top_k=9, doc_ids=["two"])
     )
     assert sorted(result.ids or []) == ["c", "e"]
-    with pytest.raises(ValueError, match="text_match_insensitive"):
-        filled.get_nodes(
-            filters=MetadataFilters(filters=[one("a", Op.TEXT_MATCH_INSENSITIVE, "b")])
-        )
+    for operator, value in ((Op.TEXT_MATCH_INSENSITIVE, "b"), (Op.TEXT_MATCH, "a*")):
+        with pytest.raises(ValueError, match=f"a filter {operator.value} on 'title'"):
+            filled.get_nodes(filters=MetadataFilters(filters=[one("title", operator, value)]))
 
 
 def test_an_index_of_llamaindex_works_on_it(db: ragdb.Database, corpus: str) -> None:

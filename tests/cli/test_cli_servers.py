@@ -43,6 +43,8 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_serve_obeys_each_of_its_flags(run: Run, clone: str, begun: list[Any]) -> None:
     assert run("serve", "--port", "0").exit_code == 0
     assert run("serve", "--port", "0", *FLAGS.split()).exit_code == 0
+    personal = run("serve", "--port", "0", "--corpus", "personal")
+    assert (personal.exit_code, "is not served" in personal.stderr) == (2, True)
     # without flags, what a Config has by itself
     assert begun == [
         Config(clone, hosts=("127.0.0.1",)),

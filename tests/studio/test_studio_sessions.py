@@ -227,6 +227,7 @@ def test_no_other_site_frames_a_page_or_hears_of_it(site: Api) -> None:
             assert said["cross-origin-resource-policy"] == "same-origin"
             assert said["cache-control"] == "no-store"
             assert said["x-content-type-options"] == "nosniff"
+            assert "server" not in said
 
 
 def test_the_link_of_who_started_it_opens_one_session(
