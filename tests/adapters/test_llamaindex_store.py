@@ -155,6 +155,10 @@ def test_the_modes_of_a_query_are_those_of_the_database(
         assert found(VectorStoreQueryMode.HYBRID, alpha=alpha) == expected(
             mode="hybrid", query_embedding=vector, lexical_weight=1 - alpha
         )
+    assert (
+        found(VectorStoreQueryMode.HYBRID, hybrid_top_k=2)
+        == expected(mode="hybrid", query_embedding=vector)[:2]
+    )
     assert found(VectorStoreQueryMode.MMR, mmr_threshold=0.2) == expected(
         query_embedding=vector, diversity=0.8
     )

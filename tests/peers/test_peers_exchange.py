@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragdb.errors import AlreadyExists, DocumentNotFound, EventRefused, NotPublished, NotShared
-from ragdb.peers import exchange
+from ragdb.peers import PeerError, exchange
 from tests.conftest import Server
 from tests.peers.nodes import Direct, Node, introduce
 from tests.sql.conversations import conversation, message, uuid
@@ -73,6 +73,18 @@ def test_a_pulled_corpus_equals_the_peers(pair: tuple[Node, Node], corpus: str) 
     assert same(ann, bob, corpus)
     assert bob.db.search(corpus, "refunded")[0].source == "b.txt"
     assert bob.db.get_turn(corpus, uuid(2)).role == ann.db.get_turn(corpus, uuid(2)).role
+
+
+def test_a_corpus_that_is_another_feed_here_takes_nothing_of_the_peers(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.put(corpus, "own.txt", "Mine.")
+    bob.publish(corpus)
+    with pytest.raises(PeerError, match="shared as another feed") as refused:
+        bob.pull(ann, corpus)
+    assert "--as NAME" in str(refused.value.hint)
+    assert bob.texts(corpus) == {"own.txt": "Mine."}
 
 
 def test_a_pull_again_takes_nothing(pair: tuple[Node, Node], corpus: str) -> None:

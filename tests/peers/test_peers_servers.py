@@ -215,6 +215,8 @@ def test_a_model_asks_peers_where_the_server_may(
         peers = await client.call_tool("list_peers", {"corpus": asked})
         found = await client.call_tool("ask_peers", {"corpus": asked, "query": "zebra", "k": 9})
         house = await client.call_tool("ask_peers", {"corpus": "house", "query": "zebra"})
+        every = await client.call_tool("list_peers", {})
+        assert every.structured_content == peers.structured_content
         return tools, peers.structured_content, found.structured_content, house
 
     tools, listed, found, house = talk(served(ask_peers=True, corpora=[asked]), conversation)
@@ -239,6 +241,14 @@ def test_a_model_asks_peers_where_the_server_may(
             await client.call_tool("ask_peers", {"corpus": asked, "query": "zebra"})
 
     talk(served(), plain)
+
+    async def wary(client: McpClient) -> None:
+        found = await client.call_tool("ask_peers", {"corpus": asked, "query": "zebra"})
+        (peer,) = found.structured_content["peers"]
+        assert "is at an http URL" in peer["error"]
+        assert "The zebra of Ann." not in chunks({"output": found.structured_content})
+
+    talk(Tools(bob.dsn, ask_peers=True), wary)
 
 
 def talk(tools: Tools, conversation: Callable[[McpClient], Coroutine[Any, Any, Any]]) -> Any:
