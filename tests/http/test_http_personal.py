@@ -63,6 +63,8 @@ def test_what_names_it_or_is_of_it_is_not_there(diary: tuple[Api, dict[str, str]
     weighed = {"query": "walrus refunds", "statistics": "personal"}
     with ragdb.connect(api.dsn) as db:
         known = {"corpus": "docs", "chunk_id": db.search("docs", "refunds")[0].chunk_id}
+    part = {"corpus": "new", "part_of": "personal"}
+    assert api("POST", "/api/corpora", part, role="admin").status == 404
     for path, body in (
         ("/api/search", {"corpora": ["docs"]}),
         ("/api/search", {"corpora": ["docs"], "record": True}),

@@ -191,7 +191,7 @@ def test_a_capability_takes_only_what_is_called_json(api: Api, kind: str | None)
         ("127.0.0.1", 200), ("localhost:1", 200), ("LOCALHOST.", 200), ("[::1]:8000", 200),
         ("10.1.2.3", 200), ("ragdb.example", 200), ("RAGDB.example:443", 200),
         ("evil.example", 400), ("127.0.0.1.evil.example", 400), ("ragdb.example.evil", 400),
-        ("", 400), ("[", 400),
+        ("", 400), ("[", 400), ("[::1", 400), ("[::1]x", 400), ("localhost:x", 400),
     ],
 )  # fmt: skip
 def test_a_request_for_another_host_is_refused(named: Api, host: str, status: int) -> None:
@@ -214,7 +214,9 @@ def test_a_request_for_another_host_is_refused(named: Api, host: str, status: in
 def test_who_gives_what_is_no_token_is_not_served_as_anonymous(
     named: Api, given: str | None, role: str | None
 ) -> None:
-    sent = {} if given is None else {"Authorization": given.format(named.tokens["writer"])}
+    sent: dict[str, Any] = (
+        {} if given is None else {"Authorization": given.format(named.tokens["writer"])}
+    )
     for method, path, body in (("GET", "/api/policies", None), ("POST", "/api/count", {})):
         mine = str(uuid4())
         answer = named(method, path, body, role=None, **sent, X_Correlation_Id=mine)

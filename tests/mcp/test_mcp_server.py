@@ -830,7 +830,7 @@ def test_no_tool_of_a_server_for_some_corpora_takes_what_is_of_another(
     ("flags", "is_read_only"), [({}, "on"), ({"record": True}, "off"), ({"write": True}, "off")]
 )
 def test_a_call_sees_one_state_changes_nothing_unasked_and_takes_half_a_minute(
-    dsn: str, flags: dict[str, bool], is_read_only: str
+    dsn: str, flags: dict[str, Any], is_read_only: str
 ) -> None:
     names = ("transaction_read_only", "transaction_isolation", "statement_timeout")
     tools = Tools(dsn, **flags)

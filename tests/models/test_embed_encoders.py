@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -244,13 +245,24 @@ def test_an_endpoint_without_an_address_says_what_to_set(monkeypatch: pytest.Mon
         encoder()
 
 
-def test_other_weights_are_refused_before_they_are_loaded(tmp_path: Path) -> None:
+def test_other_weights_are_refused_before_they_are_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     local.check_weights(tmp_path, hashlib.sha256(b"weights").hexdigest())
     with pytest.raises(EmbedderMismatch, match="tampered"):
         local.check_weights(tmp_path, "0" * 64)
     with pytest.raises(EmbedderNotFound, match="has no"):
         local.check_weights(tmp_path / "nowhere", "0" * 64)
+    # nor does an embedder that was bound to others load them, which would fail otherwise here
+    monkeypatch.setattr(local, "find_spec", lambda _: True)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    bound: Any = SimpleNamespace(
+        name="minilm", provider="sentence-transformers", provider_model=str(tmp_path),
+        dims=384, max_tokens=256, weights_sha256="0" * 64, revision=None,
+    )  # fmt: skip
+    with pytest.raises(EmbedderMismatch, match="tampered"):
+        embedders.load(bound)
 
 
 def test_the_packaged_model_is_the_official_one() -> None:
