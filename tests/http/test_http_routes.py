@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -384,6 +385,23 @@ def test_a_stop_lets_requests_at_work_end(start: Start) -> None:
     thread.join(120)
     assert answers[0].status == 200
     assert api.process.wait(120) in (0, -15, 143)
+
+
+def test_a_stop_waits_for_no_request_longer_than_its_grace(start: Start) -> None:
+    api = start("--grace", "0")
+
+    def ask() -> None:
+        with contextlib.suppress(OSError):
+            api("POST", "/api/rag/search/slice", SEARCH)
+
+    with psycopg.connect(api.dsn) as db:
+        db.execute("lock table ragdb.slices in access exclusive mode")
+        thread = threading.Thread(target=ask)
+        thread.start()
+        wait_for_lock(api.dsn)
+        api.process.terminate()
+        assert api.process.wait(60) in (0, -15, 143)
+    thread.join(120)
 
 
 def wait_for_lock(dsn: str, count: int = 1) -> None:
