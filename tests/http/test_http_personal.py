@@ -10,7 +10,7 @@ import pytest
 import ragdb
 from ragdb.http.examples import ANCHOR, MADE, REQUESTS, SLICE
 from tests.conftest import Server
-from tests.http.conftest import Api, keep_diary, served
+from tests.http.conftest import DIARY, Api, keep_diary, served
 from tests.http.test_http_examples import ask
 
 # what of an example names a corpus, and what is of one
@@ -45,6 +45,12 @@ def diary(
     with server18.database(template) as database:
         dsn = server18.dsn(database.dbname)
         made = keep_diary(dsn, "admin")
+        with ragdb.connect(dsn) as db:
+            shared = DIARY.replace("personal", "docs").replace("Own", "Docs")
+            db.apply_contract(shared.replace("Diary", "Help"), "help")
+            made["shared"] = str(db.run_eval("Help").run_id)
+            db.create_corpus("system")
+            db.put_text("system", "manual", "how refunds are searched")
         with served(dsn, tokens) as api:
             yield api, made
 
@@ -63,6 +69,9 @@ def test_what_names_it_or_is_of_it_is_not_there(diary: tuple[Api, dict[str, str]
     weighed = {"query": "walrus refunds", "statistics": "personal"}
     with ragdb.connect(api.dsn) as db:
         known = {"corpus": "docs", "chunk_id": db.search("docs", "refunds")[0].chunk_id}
+    compared = f"/api/evals/runs/{made['shared']}/compare?baseline="
+    assert api("GET", compared + made["shared"], role="admin").status == 200
+    assert api("GET", compared + made["run"], role="admin").status == 404
     part = {"corpus": "new", "part_of": "personal"}
     assert api("POST", "/api/corpora", part, role="admin").status == 404
     for path, body in (
@@ -77,6 +86,7 @@ def test_what_names_it_or_is_of_it_is_not_there(diary: tuple[Api, dict[str, str]
 
 def test_what_lists_all_corpora_leaves_it_out(diary: tuple[Api, dict[str, str]]) -> None:
     api, made = diary
+    personal = [id for name, id in made.items() if name != "shared"]
     for label, example in REQUESTS.items():
         if label.startswith("GET ") and example.keys() <= {"query"}:
             query = {
@@ -86,8 +96,15 @@ def test_what_lists_all_corpora_leaves_it_out(diary: tuple[Api, dict[str, str]])
             }
             answer = ask(api, label, {"path": {}, "query": query}, {})
             said = str(answer.body)
-            assert not any(word in said for word in ("walrus", "personal'", *made.values())), label
+            assert not any(word in said for word in ("walrus", "personal'", *personal)), label
     for path in ("/api/events", "/capabilities/rag.list_corpora@1.0"):
         said = str(api("POST", path, {}, role="admin").body)
         assert "docs" in said
         assert "personal'" not in said
+
+
+def test_the_manual_is_searched_where_it_is_named(diary: tuple[Api, dict[str, str]]) -> None:
+    api, _ = diary
+    for asked, found in (({}, False), ({"corpora": ["docs", "system"]}, True)):
+        answer = api("POST", "/api/search", {"query": "refunds searched", **asked})
+        assert ("system" in {hit["corpus"] for hit in answer.body["hits"]}) == found

@@ -75,12 +75,17 @@ def half_bodies(api: Api, stack: ExitStack, count: int, role: str = "") -> list[
 
 
 @pytest.mark.parametrize("token", [None, "nonsense"])
-def test_who_may_not_ask_is_told_so_before_the_body_is_read(api: Api, token: str | None) -> None:
-    lines = [JSON, "Content-Length: 1000"]
+@pytest.mark.parametrize(
+    ("length", "begin"), [("Content-Length: 1000", b"{"), ("Transfer-Encoding: chunked", b"9\r\n{")]
+)
+def test_who_may_not_ask_is_told_so_before_the_body_is_read(
+    api: Api, token: str | None, length: str, begin: bytes
+) -> None:
+    lines = [JSON, length]
     if token:
         lines.append(f"Authorization: Bearer {token}")
     with connected(api) as sock:
-        sock.sendall(head(api, "/api/slice", *lines) + b"{")
+        sock.sendall(head(api, "/api/slice", *lines) + begin)
         status, body = answer(sock)
     assert (status, body and body["code"]) == (401, "UNAUTHORIZED")
 
@@ -191,7 +196,7 @@ def test_a_capability_takes_only_what_is_called_json(api: Api, kind: str | None)
         ("127.0.0.1", 200), ("localhost:1", 200), ("LOCALHOST.", 200), ("[::1]:8000", 200),
         ("10.1.2.3", 200), ("ragdb.example", 200), ("RAGDB.example:443", 200),
         ("evil.example", 400), ("127.0.0.1.evil.example", 400), ("ragdb.example.evil", 400),
-        ("", 400), ("[", 400), ("[::1", 400), ("[::1]x", 400), ("localhost:x", 400),
+        ("", 400), ("[", 400), ("[::1", 400), ("[::1]80", 400), ("localhost:x", 400),
     ],
 )  # fmt: skip
 def test_a_request_for_another_host_is_refused(named: Api, host: str, status: int) -> None:
@@ -225,13 +230,20 @@ def test_who_gives_what_is_no_token_is_not_served_as_anonymous(
         assert json.loads(line)["role"] == role
 
 
-def test_a_network_of_ipv6_is_one_address_and_a_mapped_one_is_of_ipv4() -> None:
+def test_bodies_on_their_way_are_counted_by_address_and_in_all() -> None:
     arrivals = Arrivals(40)
+    # a network of IPv6 is one customer's, and a mapped address is of IPv4
     for n in range(10):
         assert arrivals.begin((f"2001:db8:0:7:{n:x}::1", 1))
     assert arrivals.begin(("2001:db8:0:7:ffff::1", 1)) is None
     assert arrivals.begin(("2001:db8:0:8::1", 1))
     assert arrivals.begin(("::ffff:10.0.0.1", 1)) == arrivals.begin(("10.0.0.1", 1))
+    few = Arrivals(8)
+    places = [few.begin((f"10.0.0.{n // 4}", 1)) for n in range(9)]
+    assert places[7] is not None
+    assert places[8] is None  # of all addresses
+    few.end("10.0.0.0")
+    assert few.begin(("10.0.0.2", 1)) is not None
 
 
 @pytest.fixture(scope="module")
