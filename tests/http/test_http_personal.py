@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from psycopg.conninfo import make_conninfo
 
 import ragdb
 from ragdb.http.examples import ANCHOR, MADE, REQUESTS, SLICE
@@ -45,6 +46,8 @@ def diary(
     with server18.database(template) as database:
         dsn = server18.dsn(database.dbname)
         made = keep_diary(dsn, "admin")
+        with ragdb.connect(make_conninfo(dsn, user="admin")) as db:
+            db.embed_corpus("personal", "hash")
         with ragdb.connect(dsn) as db:
             shared = DIARY.replace("personal", "docs").replace("Own", "Docs")
             db.apply_contract(shared.replace("Diary", "Help"), "help")

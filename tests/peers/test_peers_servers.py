@@ -163,6 +163,11 @@ def test_a_query_asks_peers_and_marks_whose_each_chunk_is(
     }
     assert answer["output"]["chunks"][0]["text"] == "The zebra crossing is painted."
     assert [chunk["rank"] for chunk in answer["output"]["chunks"]] == [1, 2, 3]
+    # who is asked by a peer asks no other
+    passed_on = bob.api(
+        "POST", "/capabilities/rag.query@1.0", request, role=bob.token, Ragdb_Asked_By_Peer="1"
+    ).body
+    assert "peers" not in passed_on["meta"]
     assert answer["meta"]["peers"] == [{"name": "ann", "trust": "trusted"}]
     [schema] = [
         one["response_schema"]
@@ -206,6 +211,10 @@ def test_a_model_asks_peers_where_the_server_may(
 ) -> None:
     ann, bob = sites
     monkeypatch.setenv("RAGDB_PEER_TOKEN_ANN", ann.token)
+    for name in ("followed", "alone"):
+        bob.db.create_corpus(name)
+        bob.db.share_corpus(name)
+    bob.db.follow_peer("followed", "ann")
 
     def served(**how: Any) -> Tools:
         return Tools(bob.dsn, allow_private_peers=True, **how)
@@ -247,6 +256,9 @@ def test_a_model_asks_peers_where_the_server_may(
         (peer,) = found.structured_content["peers"]
         assert "is at an http URL" in peer["error"]
         assert "The zebra of Ann." not in chunks({"output": found.structured_content})
+        every = (await client.call_tool("list_peers", {})).structured_content["peers"]
+        assert {"followed", asked} <= {row["corpus"] for row in every}
+        assert "alone" not in {row["corpus"] for row in every}
 
     talk(Tools(bob.dsn, ask_peers=True), wary)
 
@@ -261,7 +273,7 @@ def talk(tools: Tools, conversation: Callable[[McpClient], Coroutine[Any, Any, A
 
 
 def test_a_peer_that_does_not_answer_is_named_and_the_local_answer_given(
-    sites: tuple[Site, Site], asked: str
+    sites: tuple[Site, Site], asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, bob = sites
     port = ann.url.rsplit(":", 1)[1]
@@ -274,6 +286,13 @@ def test_a_peer_that_does_not_answer_is_named_and_the_local_answer_given(
     assert {peer for peer, *_ in chunks(answer).values()} == {None}
     [peer] = answer["meta"]["peers"]
     assert (peer["name"], "cannot be fetched" in peer["error"]) == ("ann", True)
+    monkeypatch.setenv("RAGDB_PEER_TOKEN_BOB", bob.token)
+    ann.serve("--port", port, "--ask-peers")
+    assert ann.api is not None
+    answer = ann.api("POST", "/capabilities/rag.query@1.0", request, role=ann.token).body
+    assert "The zebra of Bob." not in chunks(answer)
+    assert "is at an http URL" in answer["meta"]["peers"][0]["error"]
+    ann.stop()
     ann.serve("--port", port)
     # without --ask-peers, which is the default, nobody is asked
     assert ann.api is not None
