@@ -389,6 +389,8 @@ def test_too_large_a_body_is_refused_before_it_is_read(start: Start) -> None:
     check(api("POST", "/api/rag/search/slice", body), 413, "PAYLOAD_TOO_LARGE")
     assert api("POST", "/api/blobs", b"x" * 2000, role="writer").status == 201
     check(api("POST", "/api/blobs", b"x" * 2001, role="writer"), 413, "PAYLOAD_TOO_LARGE")
+    named = api("POST", "/api/blobs", b"x", role="writer", Content_Type=f"a/{'b' * 199}")
+    check(named, 400, "BAD_REQUEST")
 
 
 def test_a_body_that_hides_its_length_is_cut_off(start: Start) -> None:

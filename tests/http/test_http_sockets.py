@@ -186,7 +186,7 @@ def test_a_capability_takes_only_what_is_called_json(api: Api, kind: str | None)
         status, body = answer(sock)
     assert (status, body["error"]) == (400, "bad_request")
     assert "application/json" in body["message"]
-    good = api("POST", "/capabilities/rag.query@1.0", TEXT, Content_Type="application/json; a=b")
+    good = api("POST", "/capabilities/rag.query@1.0", TEXT, Content_Type="Application/JSON; a=b")
     assert good.status == 200
 
 

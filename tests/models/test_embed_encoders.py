@@ -278,9 +278,12 @@ def test_texts_that_a_model_does_not_read_to_their_end_are_counted() -> None:
     # 14 words of one token each, and one at either end that the model adds
     read, cut = "dog " * 14, "dog " * 14 + "electromagnetism"
     assert encoder.cut(["dog", read, cut, cut + " of 1820"]) == 2
+    assert encoder.cut([14 * "!", 15 * "!"]) == 1  # a token each
     vectors = encoder.encode([read, cut, "dog " * 13 + "electromagnetism"])
     assert np.abs(vectors[0] - vectors[1]).max() < 1e-6
     assert np.abs(vectors[0] - vectors[2]).max() > 1e-3
+    with pytest.raises(EmbedderMismatch, match="has 384 dimensions, not 8"):
+        local.LocalEncoder(local.PACKAGED, 8, 16, None, None)
 
 
 def test_a_folder_from_which_no_model_can_be_loaded_is_named_with_the_reason(
