@@ -254,6 +254,14 @@ def test_an_error_of_a_capability_has_its_wire_word_wherever_it_is_found(
     answer = api("POST", "/capabilities/rag.query@1.0", body, role=role)
     assert check(answer, status, word.upper())["error"] == word
     assert answer.body["message"]
+    assert answer.headers["WWW-Authenticate"] == ("Bearer" if status == 401 else None)
+
+
+def test_a_capability_that_takes_another_right_asks_for_another_token(api: Api) -> None:
+    asked = {"params": {"corpus": "docs"}, "input": {"doc_cid": f"sha256:{'0' * 64}"}}
+    answer = api("POST", "/capabilities/rag.ingest@1.0", asked)
+    assert check(answer, 401, "UNAUTHORIZED")["error"] == "unauthorized"
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
 def test_a_capability_that_takes_too_long_or_has_no_database_says_so_in_wire_words(
