@@ -176,6 +176,12 @@ def test_an_error_quotes_little_of_a_long_field_name(api: Api) -> None:
     assert len(str(check(answer, 400, "BAD_REQUEST"))) < 600
 
 
+def test_an_error_lists_few_of_many_faults(api: Api) -> None:
+    many = {"query": "x", "chunk_ids": list(range(100))}
+    refused = api("POST", "/api/search", many)
+    assert len(check(refused, 400, "BAD_REQUEST")["details"]) == 20
+
+
 def test_a_body_that_is_not_json_is_told_where(api: Api) -> None:
     for body, place in ((b"{", "line 1, column 2"), (b'{"query":\n  one}', "line 2, column 3")):
         answer = check(api("POST", "/api/rag/search/slice", body), 400, "BAD_REQUEST")
