@@ -25,6 +25,7 @@ from typer.testing import CliRunner
 import ragdb
 from ragdb.cli.app import explain
 from ragdb.cli.main import app
+from ragdb.cli.output import cell
 from ragdb.cli.text import clean
 from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
@@ -1128,7 +1129,7 @@ def test_a_token_ends_after_its_days_and_is_shown_once(run: Run, clone: str) -> 
 )
 def test_text_of_documents_cannot_steer_a_terminal(hostile: str) -> None:
     turns = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
-    for sign in clean(hostile):
+    for sign in clean(hostile) + cell(hostile) + cell([hostile]):
         assert unicodedata.category(sign) != "Cc"
         assert unicodedata.bidirectional(sign) not in turns
     assert "31m" not in clean(hostile)

@@ -388,7 +388,7 @@ def test_a_stop_lets_requests_at_work_end(start: Start) -> None:
 
 
 def test_a_stop_waits_for_no_request_longer_than_its_grace(start: Start) -> None:
-    api = start("--grace", "0")
+    api = start("--grace", "0", "--timeout", "600")
 
     def ask() -> None:
         with contextlib.suppress(OSError):
