@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import Connection
 from tests.documents import document
+from tests.embedding import one
 from tests.refusal import refused
 from tests.sql.documents_twin import put
 
@@ -128,3 +129,16 @@ def test_the_list_counts_and_names_the_language_of_most_documents(db: Connection
         " from ragdb.corpus_info('docs')"
     ).fetchone()
     assert info == ("docs", "english", 1.2, 0.75, "admin", True)
+
+
+def test_information_on_a_corpus_reads_no_other(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('c' || n) from generate_series(1, 300) n")
+    db.execute("analyze ragdb.corpora")
+    read = """
+        select sum(pg_stat_get_xact_tuples_returned(c.oid)) from pg_class c
+        where c.oid = 'ragdb.corpora'::regclass
+          or c.oid in (select indexrelid from pg_index where indrelid = 'ragdb.corpora'::regclass)
+        """
+    before = one(db, read)
+    assert one(db, "select name from ragdb.corpus_info('c7')") == "c7"
+    assert one(db, read) - before < 30
