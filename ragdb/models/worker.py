@@ -286,9 +286,9 @@ class Worker:
 
     def _index(self, db: Functions) -> None:
         """Build the indexes that are due: the bulk of the embeddings is in."""
-        for space in self._spaces(db):
-            if space.lacks_index:
-                db.index_space(space.corpus, space.embedder)
+        for space in self._spaces(db, only_lacking_index=True):
+            db.index_space(space.corpus, space.embedder)
 
-    def _spaces(self, db: Functions) -> list[EmbeddingStatusRow]:
-        return [space for space in db.embedding_status(self.corpus) if space.state != "retired"]
+    def _spaces(self, db: Functions, only_lacking_index: bool = False) -> list[EmbeddingStatusRow]:
+        spaces = db.embedding_status(self.corpus, only_lacking_index)
+        return [space for space in spaces if space.state != "retired"]

@@ -103,9 +103,7 @@ begin atomic
 end;
 
 -- Returns a row for each job of some corpora and each chunk that has yet to become one, no more
--- than most (rows) of each kind. A chunk beyond queued_to waits without a job: a claim makes it. It
--- waits for nothing where the client gave its embedding, or the database makes it; the newest
--- chunks are looked at.
+-- than most (rows) of each kind.
 create or replace function ragdb_internal.waiting_work(corpora integer[], most integer)
 returns table (queue text, state text)
 language plpgsql stable parallel safe
@@ -126,11 +124,7 @@ begin
       from unnest(corpora) c (corpus_id)
         join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state <> 'retired'
           and not ragdb_internal.is_static(s.embedder_id)
-        cross join lateral (select array(select k.chunk_no from ragdb.chunks k
-          where k.corpus_id = s.corpus_id and k.chunk_no > s.queued_to
-          order by k.chunk_no desc limit most) as chunk_nos offset 0) n
-        cross join lateral generate_series(1, cardinality(n.chunk_nos) - (
-          select count(*) from ragdb_internal.stored_of(s.space_id, s.corpus_id, n.chunk_nos)))
+        cross join lateral generate_series(1, ragdb_internal.unqueued(s, most))
       limit most;
   return query
     select 'ingest', case when j.failed_at is not null then 'failed'

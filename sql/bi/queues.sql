@@ -15,16 +15,28 @@ comment on view bi.fact_ingest_job is
   'One row per document that waits for a worker to read it, or that could not be read. A job that '
   'is done leaves it.';
 
--- A chunk beyond queued_to waits without a job: a claim makes it. A static embedder needs no queue.
+-- Returns how many chunks of each space wait without a job, of the corpora that the caller sees.
+create or replace function bi.unqueued_chunks() returns table (space_id integer, waiting integer)
+language sql stable parallel safe security definer
+begin atomic
+  select s.space_id, ragdb_internal.unqueued(s, null)
+  from ragdb.embedding_spaces s join bi.readable_corpora() c on c.corpus_id = s.corpus_id
+  where s.state <> 'retired' and not ragdb_internal.is_static(s.embedder_id);
+end;
+comment on function bi.unqueued_chunks is
+  'Returns of each space that workers fill, of the corpora that the caller sees in schema bi, how '
+  'many chunks wait for an embedding and have no job yet.';
+
 create or replace view bi.agg_embedding_backlog with (security_barrier = true) as
 select s.corpus_id::bigint as corpus_id, c.corpus, c.is_internal, e.name as embedding_model,
-    s.state, k.chunks, j.waiting + n.waiting as waiting_chunks, j.in_work as in_work_chunks,
-    j.failed as failed_chunks, j.oldest_at,
+    s.state, k.chunks, j.waiting + coalesce(n.waiting, 0) as waiting_chunks,
+    j.in_work as in_work_chunks, j.failed as failed_chunks, j.oldest_at,
     extract(epoch from pg_catalog.clock_timestamp() - j.oldest_at)::float8 * 1000 as oldest_ms
 from ragdb.embedding_spaces s
   join bi.readable_corpora() c on c.corpus_id = s.corpus_id
   join ragdb.corpora k on k.corpus_id = s.corpus_id
   join ragdb.embedders e on e.embedder_id = s.embedder_id
+  left join bi.unqueued_chunks() n on n.space_id = s.space_id
   cross join lateral (
     select
       coalesce(sum(pg_catalog.cardinality(b.chunk_nos)) filter (where not b.is_dead
@@ -37,11 +49,6 @@ from ragdb.embedding_spaces s
       pg_catalog.min(b.created_at) filter (where not b.is_dead) as oldest_at
     from ragdb.embedding_jobs b
     where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
-  cross join lateral (
-    select pg_catalog.count(*) as waiting from ragdb.chunks h
-    where h.corpus_id = s.corpus_id and h.chunk_no > s.queued_to and not exists (
-      select from ragdb.chunk_embeddings v
-      where v.space_id = s.space_id and v.corpus_id = h.corpus_id and v.chunk_no = h.chunk_no)) n
 where s.state <> 'retired';
 comment on view bi.agg_embedding_backlog is
   'One row per corpus and embedding model that is filled: the chunks that wait for an embedding '

@@ -46,25 +46,32 @@ begin atomic
   from counted c;
 end;
 
--- One is found without the others. The personal corpora of other roles are not in it, for anybody.
-create or replace view ragdb_internal.listed_corpora as
-select c.name, c.title, n.documents, n.chunks, n.token_count as tokens, n.size_bytes,
-  n.language as language_majority, r.drift,
-  coalesce(ragdb_internal.is_drifted(c.chunks, r.drift), false) as is_drifted,
-  ragdb_internal.version_of(c) as version, c.created_at, c.updated_at, (
-    select w.name from ragdb.corpora w
-    where w.corpus_id = c.part_of and ragdb_internal.privilege(w) > 0) as part_of,
-  nullif(c.parts, 0) as parts, case when c.parts > 0 then (
-    select count(*)::integer from ragdb.corpora p
-    where p.part_of = c.corpus_id and ragdb_internal.is_stale(p)) end as stale_parts,
-  ragdb_internal.moved_to(c) as moved_to
-from ragdb.corpora c cross join lateral ragdb_internal.counts(c) n
-  cross join lateral (
-    select case when c.part_of is null and c.moving is distinct from 'moved'
-      then ragdb_internal.drift(c) end as drift) r
-where ragdb_internal.privilege(c) > 0;
-comment on view ragdb_internal.listed_corpora is 'The rows of ragdb.list_corpora, in no order.';
+-- Returns what ragdb.list_corpora says of a corpus.
+create or replace function ragdb_internal.listed(corpus ragdb.corpora)
+returns table (
+  name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
+  language_majority text, drift float8, is_drifted boolean, version bigint,
+  created_at timestamptz, updated_at timestamptz, part_of text, parts integer,
+  stale_parts integer, moved_to text)
+language sql stable parallel safe rows 1
+begin atomic
+  select (corpus).name, (corpus).title, n.documents, n.chunks, n.token_count, n.size_bytes,
+    n.language, r.drift,
+    coalesce(ragdb_internal.is_drifted((corpus).chunks, r.drift), false),
+    ragdb_internal.version_of(corpus), (corpus).created_at, (corpus).updated_at, (
+      select w.name from ragdb.corpora w
+      where w.corpus_id = (corpus).part_of and ragdb_internal.privilege(w) > 0),
+    nullif((corpus).parts, 0), case when (corpus).parts > 0 then (
+      select count(*)::integer from ragdb.corpora p
+      where p.part_of = (corpus).corpus_id and ragdb_internal.is_stale(p)) end,
+    ragdb_internal.moved_to(corpus)
+  from ragdb_internal.counts(corpus) n
+    cross join lateral (
+      select case when (corpus).part_of is null and (corpus).moving is distinct from 'moved'
+        then ragdb_internal.drift(corpus) end as drift) r;
+end;
 
+-- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()
 returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
@@ -73,7 +80,8 @@ returns table (
   stale_parts integer, moved_to text)
 language sql stable parallel safe security definer
 begin atomic
-  select l.* from ragdb_internal.listed_corpora l order by l.name;
+  select l.* from ragdb.corpora c cross join lateral ragdb_internal.listed(c) l
+  where ragdb_internal.privilege(c) > 0 order by c.name;
 end;
 comment on function ragdb.list_corpora is
   'Lists the corpora that the caller may read: counts (of one that has parts, of those that the '
@@ -108,7 +116,7 @@ begin
       v_corpus.next_chunk_no - v_corpus.optimized_to,
       (select e.name from ragdb.embedding_spaces s join ragdb.embedders e using (embedder_id)
         where s.corpus_id = ragdb_internal.embedded_as(v_corpus) and s.state = 'current')
-    from ragdb_internal.listed_corpora l where l.name = v_corpus.name;
+    from ragdb_internal.listed(v_corpus) l;
 end $$;
 comment on function ragdb.corpus_info is
   'Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each '

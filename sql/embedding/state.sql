@@ -46,7 +46,27 @@ comment on function ragdb.requeue_embeddings is
   'Has workers look again at every chunk without an embedding, of one corpus or all that the '
   'caller may write, and returns the number of spaces. Raises RG401, RG404.';
 
-create or replace function ragdb.embedding_status(only_corpus text default null)
+-- Returns how many of the newest chunks (at most so many; null: of all) wait without a job, which a
+-- claim makes. They wait for nothing where the client gave their embedding.
+create or replace function ragdb_internal.unqueued(space ragdb.embedding_spaces, most integer)
+returns integer
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_chunk_nos constant integer[] := array(
+    select k.chunk_no from ragdb.chunks k
+    where k.corpus_id = space.corpus_id and k.chunk_no > space.queued_to
+    order by k.chunk_no desc limit most);
+begin
+  return cardinality(v_chunk_nos) - (select count(*)
+    from ragdb_internal.stored_of(space.space_id, space.corpus_id, v_chunk_nos));
+end $$;
+
+-- Vectors are counted only of the spaces that are asked for: a worker asks again and again.
+create or replace function ragdb.embedding_status(
+  only_corpus text default null, only_lacking_index boolean default false)
 returns table (
   corpus text, embedder text, model text, provider text, provider_model text, dims integer,
   metric text, state text, chunks integer, embedded bigint, coverage float8, backlog bigint,
@@ -69,7 +89,9 @@ begin
       join ragdb.corpora c on c.corpus_id = s.corpus_id
       join ragdb.embedders e on e.embedder_id = s.embedder_id
       cross join lateral (
-        select ragdb_internal.stored_embeddings(s.space_id) as embedded offset 0) n
+        select ragdb_internal.stored_embeddings(s.space_id) as embedded
+        where not only_lacking_index
+          or not s.is_indexed and c.chunks >= ragdb_internal.indexed_chunks() offset 0) n
       cross join lateral (
         select
           coalesce(sum(cardinality(b.chunk_nos)) filter (where b.is_dead), 0)::bigint as dead,
@@ -82,12 +104,13 @@ begin
         where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
     where (v_only is null or s.corpus_id = any (v_only)) and c.parts = 0
       and ragdb_internal.privilege(c) >= 1
+      and (not only_lacking_index or c.chunks - n.embedded - j.dead = 0)
     order by c.name, s.state = 'current' desc, s.space_id;
 end $$;
 comment on function ragdb.embedding_status is
   'Lists the spaces of one corpus, those of its parts where it has any, or of all that the caller '
-  'may read: coverage (0 to 1), chunks that wait, inputs in work, failing and dead, the age of '
-  'the oldest job and the last error. Raises RG401, RG404.';
+  'may read, or those of them that lack an index: coverage (0 to 1), chunks that wait, inputs in '
+  'work, failing and dead, the age of the oldest job and the last error. Raises RG401, RG404.';
 
 create or replace view ragdb.embedding_status with (security_invoker = true) as
 select * from ragdb.embedding_status();

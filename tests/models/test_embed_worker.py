@@ -53,6 +53,15 @@ def test_a_worker_empties_the_queue(clone: str) -> None:
         assert status(db, "coverage") == 1
 
 
+def test_a_worker_with_nothing_to_do_opens_no_vectors(clone: str) -> None:
+    with corpus_of(clone, 3) as db:
+        assert Worker(clone).run(until="idle").embedded == 3
+        hurried = psycopg.conninfo.make_conninfo(clone, options="-c lock_timeout=1000")
+        with db.transaction():
+            db.execute("lock table ragdb.chunk_embeddings in access exclusive mode")
+            assert Worker(hurried).run(until="idle").embedded == 0
+
+
 def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str) -> None:
     with corpus_of(clone, 1) as db:
         at_work = Worker(clone)

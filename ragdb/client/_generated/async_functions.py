@@ -512,7 +512,7 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(calls.EMBED_TEXT, locals())
 
     async def embedding_status(
-        self, only_corpus: str | None = None
+        self, only_corpus: str | None = None, only_lacking_index: bool = False
     ) -> Rows[rows.EmbeddingStatusRow]:
         return await self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, locals())
 

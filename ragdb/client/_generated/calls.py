@@ -325,7 +325,9 @@ EMBED_QUERY = Call(
     procedure=True,
 )
 EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
-EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"})
+EMBEDDING_STATUS = Call(
+    "embedding_status", {"only_corpus": "text", "only_lacking_index": "boolean"}
+)
 ERASE_SOURCE = Call("erase_source", {"corpus": "text", "uri": "text", "reason": "text"})
 ERASE_SPEAKER = Call(
     "erase_speaker", {"corpus": "text", "speaker": "text", "session": "text", "reason": "text"}

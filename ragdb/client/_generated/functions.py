@@ -957,10 +957,13 @@ class Functions(Caller):
         """
         return self._value(calls.EMBED_TEXT, locals())
 
-    def embedding_status(self, only_corpus: str | None = None) -> Rows[rows.EmbeddingStatusRow]:
+    def embedding_status(
+        self, only_corpus: str | None = None, only_lacking_index: bool = False
+    ) -> Rows[rows.EmbeddingStatusRow]:
         """Lists the spaces of one corpus, those of its parts where it has any, or of all that
-        the caller may read: coverage (0 to 1), chunks that wait, inputs in work, failing and
-        dead, the age of the oldest job and the last error. Raises RG401, RG404.
+        the caller may read, or those of them that lack an index: coverage (0 to 1), chunks
+        that wait, inputs in work, failing and dead, the age of the oldest job and the last
+        error. Raises RG401, RG404.
         """
         return self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, locals())
 

@@ -38,7 +38,7 @@ LOCKED = """
       and i.inhrelid not in (
         select ('ragdb.' || ragdb_internal.space_table(s.space_id))::regclass
         from ragdb.embedding_spaces s join ragdb.corpora c on c.corpus_id = s.corpus_id
-        where c.name = 'docs')
+        where c.name = %s)
     """
 
 
@@ -49,7 +49,7 @@ def locked_by(db: Connection, call: str) -> int:
         for _ in range(TIMES):
             with suppress(psycopg.Error), db.transaction():
                 db.execute(f"select * from ragdb.{call}".encode())
-            found = max(found, one(db, LOCKED))
+            found = max(found, one(db, LOCKED, "docs"))
     return found
 
 
@@ -68,4 +68,29 @@ def test_a_call_for_one_corpus_locks_no_vectors_of_another(any_version: Server) 
         chunk = one(db, "select chunk_id from ragdb.list_chunks('docs', '{\"source\": \"c\"}')")
         calls = [c.replace("whole", "docs").replace(":chunk", f"'{chunk}'") for c in CALLS]
         locked = {call: locked_by(db, call) for call in calls}
+        assert {call: count for call, count in locked.items() if count} == {}
+
+
+# each is of all corpora, and none needs a vector while nothing waits and no index lacks
+OVER_ALL = (
+    "ragdb.embedding_status(null, true)",
+    "ragdb.metrics()",
+    "ragdb.claim_embeddings('w')",
+    "ragdb.capabilities()",
+    "ragdb.list_corpora()",
+    "bi.agg_embedding_backlog",
+)
+
+
+@OLDER_BY_NIGHT
+def test_a_call_over_all_that_needs_no_vector_locks_none(any_clone: str) -> None:
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        make_corpus(db, {"a": "red apple"})
+        embed(db)
+    with psycopg.connect(any_clone) as db:
+        locked = {}
+        for call in OVER_ALL:
+            db.execute(f"select * from {call}".encode())
+            locked[call] = one(db, LOCKED, "")
+            db.rollback()
         assert {call: count for call, count in locked.items() if count} == {}
