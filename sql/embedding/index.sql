@@ -30,12 +30,7 @@ begin
         raise;
       end if;
     end;
-    begin
-      execute v_lock;
-      raise exception 'the table is free';
-    exception when raise_exception or undefined_table then
-      null;
-    end;
+    perform ragdb_internal.wait_for(v_lock);
   end loop;
 end $$;
 

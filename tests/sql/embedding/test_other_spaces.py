@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import suppress
 
 import psycopg
@@ -11,6 +12,7 @@ from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.embedding import embed, make_corpus, one
 from tests.sql.conversations import conversation, message
 from tests.sql.corpora.test_parts_doors import PART, WHOLE
+from tests.waiting import until
 
 TIMES = 7  # a statement may have another plan from its sixth time on
 NEAR = "array_fill(0.1::real, array[64])"
@@ -94,3 +96,23 @@ def test_a_call_over_all_that_needs_no_vector_locks_none(any_clone: str) -> None
             locked[call] = one(db, LOCKED, "")
             db.rollback()
         assert {call: count for call, count in locked.items() if count} == {}
+
+
+def test_a_drop_that_waits_for_a_reader_holds_up_no_other_corpus(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db, psycopg.connect(clone) as reader:
+        make_corpus(db, {"a": "red apple"})
+        embed(db)
+        reader.execute(f"select * from ragdb.search('docs', 'red', {HYBRID})".encode())
+        drop = threading.Thread(target=dropped, args=(clone,))
+        drop.start()
+        until(lambda: one(db, "select exists (select from pg_locks where not granted)"))
+        db.execute("set lock_timeout = 1000")
+        db.execute("select from ragdb.chunk_embeddings where space_id = 0")
+        reader.rollback()
+        drop.join()
+        assert one(db, "select count(*) from ragdb.corpora where name = 'docs'") == 0
+
+
+def dropped(dsn: str) -> None:
+    with psycopg.connect(dsn) as db:
+        db.execute("select ragdb.drop_corpus('docs')")
