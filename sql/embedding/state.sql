@@ -47,12 +47,14 @@ comment on function ragdb.requeue_embeddings is
   'caller may write, and returns the number of spaces. Raises RG401, RG404.';
 
 -- Returns how many of the newest chunks (at most so many; null: of all) wait without a job, which a
--- claim makes. They wait for nothing where the client gave their embedding.
+-- claim makes. They wait for nothing where the client gave their embedding. Vectors are not read,
+-- only looked for.
 create or replace function ragdb_internal.unqueued(space ragdb.embedding_spaces, most integer)
 returns integer
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_chunk_nos constant integer[] := array(
@@ -60,8 +62,13 @@ declare
     where k.corpus_id = space.corpus_id and k.chunk_no > space.queued_to
     order by k.chunk_no desc limit most);
 begin
-  return cardinality(v_chunk_nos) - (select count(*)
-    from ragdb_internal.stored_of(space.space_id, space.corpus_id, v_chunk_nos));
+  if cardinality(v_chunk_nos) = 0 then
+    return 0;
+  end if;
+  return (select count(*) from unnest(v_chunk_nos) n (chunk_no) where not exists (
+    select from ragdb.chunk_embeddings e
+    where e.space_id = space.space_id and e.corpus_id = space.corpus_id
+      and e.chunk_no = n.chunk_no));
 end $$;
 
 -- Vectors are counted only of the spaces that are asked for: a worker asks again and again.
