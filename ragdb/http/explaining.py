@@ -100,6 +100,5 @@ def register(app: FastAPI, server: Server) -> None:
 
 def _corpus(server: Server, body: Ranking) -> str:
     """The corpus of a chunk. The one that weighs the words, which its parts tell of, is served."""
-    if body.statistics is not None:
-        server.served(body.statistics)
+    server.served(body.statistics)
     return server.served(body.corpus)

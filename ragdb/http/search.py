@@ -144,8 +144,7 @@ def register(app: FastAPI, server: Server) -> None:
     @routes.post("/api/search", response_model=Found, responses=failures(404, 409))
     async def search(request: Request, body: Search, _: Token) -> Answer:
         """Search corpora as ragdb.search does. Nothing is written unless `record` is true."""
-        if body.statistics is not None:
-            server.served(body.statistics)
+        server.served(body.statistics)
         how = body.model_dump(exclude={"query", "corpora", "record"})
 
         async def meant(db: AsyncClient, names: list[str], hits: Any) -> str | None:

@@ -26,6 +26,7 @@ from ragdb.http.transactions import Refused, Transactions
 from ragdb.peers import asking
 
 Found = TypeVar("Found")
+Named = TypeVar("Named", bound=str | None)
 Search = Callable[[AsyncClient, list[str]], Awaitable[Found]]
 
 CLIENT = "ragdb serve"
@@ -62,8 +63,8 @@ class Server(Transactions):
             return await self.readable(db)
         return [self.served(name) for name in given or [str(self.config.corpus)]]
 
-    def served(self, name: str) -> str:
-        """The name of a corpus that is served. Raises Refused."""
+    def served(self, name: Named) -> Named:
+        """The name of a corpus that is served, or None for none. Raises Refused."""
         personal.check_served(name, "CORPUS_NOT_FOUND", {"corpus": name})
         return name
 
