@@ -35,27 +35,6 @@ begin atomic
   where t.state = 'new' and (k.heading, k.text) = (c.heading, c.text);
 end;
 
--- Gives chunks of a space the vectors of others there. Planned each time: only then is no other
--- partition than that of the space opened and locked.
-create or replace function ragdb_internal.copy_vectors(
-  space ragdb.embedding_spaces, chunk_nos integer[], original_nos integer[])
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
-as $$
-begin
-  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding, half)
-    select space.space_id, space.corpus_id, c.chunk_no, e.input_hash, e.embedding, e.half
-    from unnest(chunk_nos, original_nos) c (chunk_no, original_no)
-      cross join lateral (
-        select h.input_hash, h.embedding, h.half from ragdb.chunk_embeddings h
-        where h.space_id = space.space_id and h.corpus_id = space.corpus_id
-          and h.chunk_no = c.original_no offset 0) e
-    order by c.chunk_no
-    on conflict do nothing;
-end $$;
-
 -- Gives new chunks the vectors of the chunks that they are copies of, unless they are imported.
 create or replace function ragdb_internal.copy_embeddings(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[])
@@ -67,19 +46,20 @@ as $$
 declare
   v_chunk_nos integer[];
   v_original_nos integer[];
-  v_space ragdb.embedding_spaces;
 begin
   if corpus.import_xid is not null then
     return;  -- an import brings them
   end if;
   select array_agg(c.chunk_no), array_agg(c.original_no) into v_chunk_nos, v_original_nos
     from ragdb_internal.copies(corpus, touched) c;
-  if v_chunk_nos is not null then
-    for v_space in
-      select s.* from ragdb.embedding_spaces s
-      where s.corpus_id = corpus.corpus_id and s.state <> 'retired' order by s.space_id
-    loop
-      perform ragdb_internal.copy_vectors(v_space, v_chunk_nos, v_original_nos);
-    end loop;
-  end if;
+  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding, half)
+    select s.space_id, corpus.corpus_id, c.chunk_no, e.input_hash, e.embedding, e.half
+    from ragdb.embedding_spaces s
+      cross join lateral ragdb_internal.stored_of(
+        s.space_id, corpus.corpus_id, v_original_nos) e
+      join unnest(v_chunk_nos, v_original_nos) c (chunk_no, original_no)
+        on c.original_no = e.chunk_no
+    where v_chunk_nos is not null and s.corpus_id = corpus.corpus_id and s.state <> 'retired'
+    order by s.space_id, c.chunk_no
+    on conflict do nothing;
 end $$;
