@@ -12,6 +12,7 @@ from ragdb.cli.parts import optimize, parts, sync
 from ragdb.cli.session import Corpus, Session
 from ragdb.cli.times import days, version
 from ragdb.client.counting import counted
+from ragdb.client.upkeep import maintain
 
 
 def register(app: typer.Typer) -> None:
@@ -98,6 +99,7 @@ def drop(session: Session, corpus: Corpus) -> None:
         info = db.corpus_info(corpus)
         session.confirm(f"drop corpus {corpus} with {counted(info.documents, 'document')}?")
         db.drop_corpus(corpus)
+        maintain(db.connection)
     session.done(f"dropped {corpus}", corpus=corpus)
 
 

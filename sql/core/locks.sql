@@ -39,6 +39,38 @@ begin
   return true;
 end $$;
 
+-- Locks tables by a statement. Whoever waits for a lock holds up all who come after, and a reader
+-- may go on for hours, as pg_dump does. So this waits for a moment, lets the others go on and tries
+-- again; ever more seldom for long enough that a deadlock is found. The lock_timeout of the session
+-- is the limit of all tries together. Raises 55P03, 40P01.
+create or replace function ragdb_internal.lock_in_turn(lock text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit constant text := current_setting('lock_timeout');
+  v_finds_deadlock constant text := (1000 * extract(epoch from
+    current_setting('deadlock_timeout')::interval) + 100)::integer::text;
+  v_began constant timestamptz := clock_timestamp();
+  v_try integer := 0;
+begin
+  loop
+    v_try := v_try + 1;
+    begin
+      perform set_config('lock_timeout', case when v_try > 2 and v_try & (v_try - 1) = 0
+        then v_finds_deadlock else '50' end, true);
+      execute lock;
+      perform set_config('lock_timeout', v_limit, true);
+      return;
+    exception when lock_not_available then
+      if v_limit <> '0' and clock_timestamp() > v_began + v_limit::interval then
+        raise;
+      end if;
+    end;
+    perform pg_sleep(0.5);
+  end loop;
+end $$;
+
 -- Takes one of the caller's slots of something until the transaction ends; false where sessions of
 -- the caller have all of them. A slot is an advisory lock of the transaction, so that it can be
 -- taken on a standby too and ends with the transaction behind every pooler. Any role could take

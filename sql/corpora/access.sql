@@ -92,6 +92,7 @@ declare
   v_rows bigint;
 begin
   perform ragdb_internal.check_ended(before, 'events');
+  perform ragdb_internal.lock_in_turn('lock table ragdb.access_events in share row exclusive mode');
   alter table ragdb.access_events disable trigger rows_are_append_only;
   delete from ragdb.access_events e
     where e.id < ragdb_internal.first_uuid7(before::timestamp at time zone 'UTC');

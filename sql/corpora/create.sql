@@ -155,10 +155,10 @@ begin
   if is_restricted is not false and corpus not in ('personal', 'system') then
     perform ragdb_internal.set_grant(v_id, ragdb_internal.caller(), 'admin');
   end if;
-  perform ragdb_internal.bind_default(v_id);
+  perform ragdb_internal.bind_default(v_id) where part_of is null;
   perform ragdb_internal.restore_declared_cases(v_id, corpus);
   perform ragdb_internal.join_whole(v_id, v_whole) where part_of is not null;
-  perform ragdb.maintain();
+  perform ragdb_internal.make_due_partitions();
 end $$;
 comment on function ragdb.create_corpus is
   'Creates an empty corpus, embedded by the default embedder if there is one: name 1 to 64 of a-z, '

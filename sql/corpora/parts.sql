@@ -57,7 +57,6 @@ begin
     where c.corpus_id = join_whole.corpus_id;
   perform ragdb_internal.record_state('settings', join_whole.corpus_id);
   update ragdb.corpora c set parts = c.parts + 1 where c.corpus_id = whole.corpus_id;
-  perform ragdb_internal.drop_spaces(join_whole.corpus_id);
   if v_space.space_id is not null then
     perform ragdb_internal.make_space(join_whole.corpus_id,
       (select e from ragdb.embedders e where e.embedder_id = v_space.embedder_id), 'current',

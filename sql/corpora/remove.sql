@@ -13,8 +13,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_id constant integer := remove_corpus.corpus_id;
-  v_spaces constant ragdb.embedding_spaces[] := array(
-    select s from ragdb.embedding_spaces s where s.corpus_id = v_id);
 begin
   update ragdb.moves m set state = 'left', ended_at = ragdb_internal.now()
     where m.corpus_id = v_id and m.state in ('copying', 'ready');
@@ -23,8 +21,8 @@ begin
     where c.corpus_id = v_id and c.history is not null;
   perform ragdb_internal.drop_unused_blobs(v_id, array(
     select b.cid from ragdb.corpus_blobs b where b.corpus_id = v_id));
-  -- no chunk that goes is looked for in them
-  delete from ragdb.embedding_spaces s where s.corpus_id = v_id;
+  -- first: no chunk that goes is looked for in them
+  perform ragdb_internal.remove_spaces(v_id);
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   delete from ragdb.edges e where e.corpus_id = v_id;
@@ -43,6 +41,4 @@ begin
     select distinct r.kind, r.key from ragdb.recorded_states r
       where r.corpus_id = v_id and not ragdb_internal.is_one_of_many(r.kind)) s;
   delete from ragdb.locks l where l.name = ragdb_internal.rights_lock(v_id);
-  -- last: whoever writes embeddings, of any corpus, waits from here on
-  perform ragdb_internal.drop_space_table(s) from unnest(v_spaces) s;
 end $$;

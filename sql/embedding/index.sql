@@ -1,5 +1,18 @@
 -- The HNSW index of a space.
 
+-- Waits until a statement has locked what it locks, and gives it back: whoever needs more than one
+-- lock holds none while it waits. Returns too where what it locks is gone.
+create or replace function ragdb_internal.wait_for(lock text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute lock;
+  raise exception 'it is free';
+exception when raise_exception or undefined_table then
+  null;
+end $$;
+
 -- Holds a space and its table against all who write to them until the transaction ends, and returns
 -- it; null for one that is gone or has its index. Some who write to a space come to its row first,
 -- others to its table first. So this waits for one of both only while it holds none: what it cannot

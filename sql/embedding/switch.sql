@@ -47,7 +47,7 @@ begin
     -- the default that it was made with, of which nothing has come yet
     v_corpus := ragdb_internal.lock_corpus(embed_corpus.corpus, 'write');
     if v_corpus.chunks = 0 then
-      perform ragdb_internal.drop_spaces(v_corpus.corpus_id);
+      perform ragdb_internal.remove_spaces(v_corpus.corpus_id);
       v_space := null;
     end if;
   end if;
@@ -210,7 +210,7 @@ declare
   v_space constant ragdb.embedding_spaces :=
     ragdb_internal.space_of_embedder(v_corpus, v_embedder);
 begin
-  perform ragdb_internal.drop_space_table(v_space);
+  perform ragdb_internal.remove_space(v_space);
   if v_space.state = 'current' then
     perform ragdb_internal.derive_sessions(v_corpus.corpus_id);
   end if;

@@ -41,7 +41,7 @@ begin
   end if;
   -- once an upgrade has brought the tables, the first month is made here
   if to_regclass('ragdb.answer_citations_default') is null then
-    perform ragdb.maintain();
+    perform ragdb_internal.make_due_partitions();
   end if;
 end $$;
 

@@ -22,7 +22,8 @@ begin
     v_name, v_settings ->> 'title', v_settings ->> 'text_config',
     (v_settings ->> 'k1')::float8, (v_settings ->> 'b')::float8,
     v_settings ->> 'record_query_text', null);
-  perform ragdb_internal.restore_declared_cases(v_id, v_name), ragdb.maintain();
+  perform ragdb_internal.restore_declared_cases(v_id, v_name),
+    ragdb_internal.make_due_partitions();
   if not coalesce((v_settings ->> 'pivot')::float8 between 1e-6 and 1e9, false) then
     perform ragdb_internal.refuse_import(
       'its pivot is ' || ragdb_internal.quote(v_settings ->> 'pivot'));

@@ -54,7 +54,7 @@ begin
   perform ragdb_internal.check_erasure('erase', reason);
   -- in the order of ragdb.drop_traces_before; counts outlive what is counted
   perform ragdb_internal.recount_rollups(true), ragdb_internal.hold('maintain');
-  lock table ragdb.retrieval_traces in share row exclusive mode;
+  perform ragdb_internal.lock_traces('share row exclusive');
   v_corpora := ragdb_internal.dropped_with_traces(erase_traces.corpus);
   foreach v_parent in array ragdb_internal.partitioned() loop
     v_rows := ragdb_internal.erase_from_partitions(v_parent, v_corpora);
@@ -76,5 +76,5 @@ end $$;
 comment on function ragdb.erase_traces is
   'Erases the traces of dropped corpora of a name, with their hits, rerankings, gates, answers and '
   'feedback, and their runs of evals, and returns how many traces, answers and runs went; the act '
-  'in the ledger has the reason (up to 10000 characters). It waits for who records a retrieval. A '
-  'notice says so where nothing was left. Raises RG400.';
+  'in the ledger has the reason (up to 10000 characters). It waits for who records a retrieval, '
+  'and holds up nobody while it waits. A notice says so where nothing was left. Raises RG400.';

@@ -124,11 +124,11 @@ begin
   return v_made;
 end $$;
 
--- Almost every call finds nothing due. Otherwise a lock that a long reader holds is waited for
--- briefly and left for the next call: the months made ahead and the default partition catch what is
--- recorded meanwhile.
-create or replace function ragdb.maintain() returns setof text
-language plpgsql security definer -- it makes tables of the owner
+-- Makes the partitions of traces that are due, and returns their names. Almost every call finds
+-- nothing due. Otherwise a lock that a long reader holds is waited for briefly and left for the
+-- next call: the months made ahead and the default partition catch what is recorded meanwhile.
+create or replace function ragdb_internal.make_due_partitions() returns setof text
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '3s'
 as $$
@@ -138,10 +138,6 @@ declare
   v_months date[];
   v_made text[] := '{}';
 begin
-  -- also where nothing is due: who calls it on a standby by mistake takes that for done
-  perform ragdb_internal.check_recordable('maintain writes', 'run it on the primary');
-  perform ragdb_internal.recount_rollups(false);
-  perform ragdb_internal.sweep_history();
   if not ragdb_internal.is_maintenance_due() then
     return;
   end if;
@@ -150,8 +146,8 @@ begin
   v_months := array(select distinct m
     from unnest(v_default_months || ragdb_internal.months_ahead()) m order by m);
   if v_default_months <> '{}' then
-    -- the default partitions are replaced: locked first, as who records a retrieval writes it
-    lock table ragdb.retrieval_traces in access exclusive mode;
+    -- the default partitions are replaced
+    perform ragdb_internal.lock_traces('access exclusive');
   end if;
   foreach v_parent in array ragdb_internal.partitioned() loop
     v_made := v_made
@@ -167,12 +163,27 @@ exception when lock_not_available then
   raise warning
     'the partitions of traces are in use and are made by the next call of ragdb.maintain()';
 end $$;
+
+create or replace function ragdb.maintain() returns setof text
+language plpgsql security definer -- it makes tables of the owner
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '3s'
+as $$
+begin
+  -- also where nothing is due: who calls it on a standby by mistake takes that for done
+  perform ragdb_internal.check_recordable('maintain writes', 'run it on the primary');
+  perform ragdb_internal.recount_rollups(false), ragdb_internal.sweep_history();
+  return query select m from ragdb_internal.make_due_partitions() m;
+  -- last, as it holds the table of all spaces
+  perform ragdb_internal.drop_left_tables();
+end $$;
 comment on function ragdb.maintain is
   'Makes the partitions that traces need: this month, three ahead, those of rows in the default '
   'partition, and an empty default partition; returns the names of the tables made, none when '
-  'nothing was due. It also refreshes the rollups of schema bi, and drops history that is older '
-  'than its corpus keeps it. Call it outside any insert, at least monthly, and every few minutes '
-  'for dashboards. Raises 25006.';
+  'nothing was due. It also refreshes the rollups of schema bi, drops history that is older than '
+  'its corpus keeps it, and drops the tables of spaces and corpora that were dropped. Call it '
+  'outside any transaction that writes, at least monthly, and every few minutes for dashboards. '
+  'Raises 25006.';
 
 -- Returns the months (their first days) that have a partition of traces.
 create or replace function ragdb_internal.traced_months() returns setof date
@@ -196,14 +207,14 @@ begin
   perform ragdb_internal.check_ended(before, 'months that ended');
   -- in the order of upkeep, so that the two do not deadlock
   perform ragdb_internal.hold('rollups');
-  perform ragdb.maintain();
+  perform ragdb_internal.make_due_partitions();
   perform ragdb_internal.hold('maintain');
   for month in
     select m.first from ragdb_internal.traced_months() m (first)
       where m.first + interval '1 month' <= before order by 1
   loop
-    -- locked first, as who records a retrieval writes it: what is under way ends, and is counted
-    lock table ragdb.retrieval_traces in access exclusive mode;
+    -- what is under way ends, and is counted
+    perform ragdb_internal.lock_traces('access exclusive');
     -- counts outlive what is counted
     perform ragdb_internal.recount_rollups(true);
     -- the traces last: no hit is ever without its trace
@@ -230,4 +241,5 @@ end $$;
 comment on function ragdb.drop_traces_before is
   'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their '
   'rerankings, gates, answers and feedback, and returns each month with the number of traces and '
-  'hits dropped. It waits for readers of the tables. Raises RG400.';
+  'hits dropped. It waits for who reads or writes traces, and holds up nobody while it waits. '
+  'Raises RG400.';

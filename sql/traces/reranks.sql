@@ -121,7 +121,7 @@ begin
   v_reranks[1].rerank_mac := ragdb_internal.trace_mac(v_reranks[1].rerank_hash, v_key.secret);
   -- once an upgrade has brought the table, its first month is made here
   if to_regclass('ragdb.retrieval_reranks_default') is null then
-    perform ragdb.maintain();
+    perform ragdb_internal.make_due_partitions();
   end if;
   -- of two at once, the second waits here and finds its rows taken
   insert into ragdb.retrieval_reranks select r.* from unnest(v_reranks) r on conflict do nothing;

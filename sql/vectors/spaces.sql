@@ -187,45 +187,6 @@ begin
   return v_space;
 end $$;
 
--- Waits until a statement has locked what it locks, and gives it back: whoever needs more than one
--- lock holds none while it waits. Returns too where what it locks is gone.
-create or replace function ragdb_internal.wait_for(lock text) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  execute lock;
-  raise exception 'it is free';
-exception when raise_exception or undefined_table then
-  null;
-end $$;
-
--- Drops a space and its partition; the caller holds the corpus lock. The drop locks the table of
--- all spaces first, so those who read this one are waited for before it.
-create or replace function ragdb_internal.drop_space_table(space ragdb.embedding_spaces)
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_table constant text := 'ragdb.' || quote_ident(ragdb_internal.space_table(space.space_id));
-begin
-  delete from ragdb.embedding_spaces s
-    where s.corpus_id = space.corpus_id and s.space_id = space.space_id;
-  perform ragdb_internal.wait_for('lock table ' || v_table || ' in access exclusive mode');
-  execute 'drop table ' || v_table;
-end $$;
-
--- Drops all spaces of a corpus; the caller holds the corpus lock.
-create or replace function ragdb_internal.drop_spaces(corpus_id integer) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform ragdb_internal.drop_space_table(s) from ragdb.embedding_spaces s
-    where s.corpus_id = drop_spaces.corpus_id;
-end $$;
-
 -- Returns the space of a corpus in a state, the last one where there are several; null without one.
 create or replace function ragdb_internal.space(corpus_id integer, state text)
 returns ragdb.embedding_spaces

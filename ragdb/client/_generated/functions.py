@@ -920,7 +920,8 @@ class Functions(Caller):
     def drop_traces_before(self, before: date) -> Rows[rows.DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
         their rerankings, gates, answers and feedback, and returns each month with the number
-        of traces and hits dropped. It waits for readers of the tables. Raises RG400.
+        of traces and hits dropped. It waits for who reads or writes traces, and holds up
+        nobody while it waits. Raises RG400.
         """
         return self._rows(calls.DROP_TRACES_BEFORE, rows.DropTracesBeforeRow, locals())
 
@@ -992,7 +993,8 @@ class Functions(Caller):
         """Erases the traces of dropped corpora of a name, with their hits, rerankings, gates,
         answers and feedback, and their runs of evals, and returns how many traces, answers
         and runs went; the act in the ledger has the reason (up to 10000 characters). It waits
-        for who records a retrieval. A notice says so where nothing was left. Raises RG400.
+        for who records a retrieval, and holds up nobody while it waits. A notice says so
+        where nothing was left. Raises RG400.
         """
         return self._row(calls.ERASE_TRACES, rows.EraseTracesRow, locals())
 
@@ -2087,8 +2089,9 @@ class Functions(Caller):
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
         default partition, and an empty default partition; returns the names of the tables
-        made, none when nothing was due. It also refreshes the rollups of schema bi, and drops
-        history that is older than its corpus keeps it. Call it outside any insert, at least
+        made, none when nothing was due. It also refreshes the rollups of schema bi, drops
+        history that is older than its corpus keeps it, and drops the tables of spaces and
+        corpora that were dropped. Call it outside any transaction that writes, at least
         monthly, and every few minutes for dashboards. Raises 25006.
         """
         return self._values(calls.MAINTAIN, locals())

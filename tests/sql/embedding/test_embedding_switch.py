@@ -153,5 +153,7 @@ def test_dropping_a_corpus_drops_its_spaces(db: Connection) -> None:
     embed(db)
     table = one(db, "select 'ragdb.chunk_embeddings_' || space_id from ragdb.embedding_spaces")
     db.execute("select ragdb.drop_corpus('docs')")
+    assert one(db, f"select count(*) from {table}") == 0
+    db.execute("select ragdb.maintain()")
     assert one(db, "select to_regclass(%s)", table) is None
     assert one(db, "select count(*) from ragdb.embedding_spaces") == 0

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import suppress
 
 import psycopg
+import pytest
 
 from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.embedding import embed, make_corpus, one
 from tests.sql.conversations import conversation, message
 from tests.sql.corpora.test_parts_doors import PART, WHOLE
-from tests.waiting import until
 
 TIMES = 7  # a statement may have another plan from its sixth time on
 NEAR = "array_fill(0.1::real, array[64])"
@@ -37,21 +36,23 @@ CALLS = [
 LOCKED = """
     select count(*) from pg_locks l join pg_inherits i on i.inhrelid = l.relation
     where l.pid = pg_backend_pid() and i.inhparent = 'ragdb.chunk_embeddings'::regclass
-      and i.inhrelid not in (
-        select ('ragdb.' || ragdb_internal.space_table(s.space_id))::regclass
-        from ragdb.embedding_spaces s join ragdb.corpora c on c.corpus_id = s.corpus_id
-        where c.name = %s)
+      and i.inhrelid <> all (%s::regclass[])
+    """
+OWN = """
+    select coalesce(array_agg('ragdb.' || ragdb_internal.space_table(s.space_id)), '{}')
+    from ragdb.embedding_spaces s join ragdb.corpora c on c.corpus_id = s.corpus_id
+    where c.name = 'docs'
     """
 
 
 def locked_by(db: Connection, call: str) -> int:
     """How many tables of other corpora are locked after some calls, of which nothing stays."""
-    found = 0
+    found, own = 0, one(db, OWN)
     with db.transaction(force_rollback=True):
         for _ in range(TIMES):
             with suppress(psycopg.Error), db.transaction():
                 db.execute(f"select * from ragdb.{call}".encode())
-            found = max(found, one(db, LOCKED, "docs"))
+            found = max(found, one(db, LOCKED, own))
     return found
 
 
@@ -93,26 +94,77 @@ def test_a_call_over_all_that_needs_no_vector_locks_none(any_clone: str) -> None
         locked = {}
         for call in OVER_ALL:
             db.execute(f"select * from {call}".encode())
-            locked[call] = one(db, LOCKED, "")
+            locked[call] = one(db, LOCKED, [])
             db.rollback()
         assert {call: count for call, count in locked.items() if count} == {}
 
 
-def test_a_drop_that_waits_for_a_reader_holds_up_no_other_corpus(clone: str) -> None:
+def tables(db: Connection) -> int:
+    return int(
+        one(
+            db,
+            "select count(*) from pg_inherits where inhparent = 'ragdb.chunk_embeddings'::regclass",
+        )
+    )
+
+
+@OLDER_BY_NIGHT
+@pytest.mark.parametrize(
+    "read",
+    [
+        f"ragdb.search('docs', 'red', {HYBRID})",
+        "ragdb.chunk_embeddings",  # as pg_dump locks it
+    ],
+)
+def test_a_drop_waits_for_no_reader_and_holds_up_no_corpus(any_clone: str, read: str) -> None:
+    with (
+        psycopg.connect(any_clone, autocommit=True) as db,
+        psycopg.connect(any_clone) as reader,
+        psycopg.connect(any_clone) as drop,
+    ):
+        for corpus in ("docs", "other"):
+            make_corpus(db, {"a": "red apple"}, corpus)
+        embed(db)
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        search = f"select chunk_id from ragdb.search('other', 'red', {HYBRID})".encode()
+        reader.execute(f"select from {read}".encode())
+        for connection in (db, drop):
+            connection.execute("set lock_timeout = 2000")
+        drop.execute("select ragdb.drop_corpus('docs')")
+        # not even while its transaction is open
+        assert len(db.execute(search).fetchall()) == 1
+        db.execute("select ragdb.put_text('other', 'b', 'green pear')")
+        drop.commit()
+        assert (tables(db), one(db, "select count(*) from ragdb.chunk_embeddings")) == (2, 1)
+        db.execute("select ragdb.maintain()")
+        assert tables(db) == 2
+        assert one(db, "select count(*) from ragdb.verify() where severity = 'error'") == 0
+        reader.rollback()
+        db.execute("select ragdb.maintain()")
+        assert tables(db) == 1
+        assert one(db, "select count(*) from ragdb.settings where key ~ 'left'") == 0
+
+
+def test_a_space_that_somebody_reads_is_dropped_for_those_who_come_after(clone: str) -> None:
     with psycopg.connect(clone, autocommit=True) as db, psycopg.connect(clone) as reader:
         make_corpus(db, {"a": "red apple"})
         embed(db)
-        reader.execute(f"select * from ragdb.search('docs', 'red', {HYBRID})".encode())
-        drop = threading.Thread(target=dropped, args=(clone,))
-        drop.start()
-        until(lambda: one(db, "select exists (select from pg_locks where not granted)"))
-        db.execute("set lock_timeout = 1000")
-        db.execute("select from ragdb.chunk_embeddings where space_id = 0")
+        reader.execute("set transaction isolation level repeatable read")
+        search = f"select chunk_id from ragdb.search('docs', 'red', {HYBRID})".encode()
+        before = reader.execute(search).fetchall()
+        db.execute("select ragdb.drop_space('docs', 'hash')")
+        assert one(db, "select count(*) from ragdb.embedding_status('docs')") == 0
+        db.execute("select ragdb.embed_corpus('docs', 'hash')")
+        assert reader.execute(search).fetchall() == before
         reader.rollback()
-        drop.join()
-        assert one(db, "select count(*) from ragdb.corpora where name = 'docs'") == 0
+        db.execute("select ragdb.maintain()")
+        embed(db)
+        assert (tables(db), db.execute(search).fetchall()) == (1, before)
 
 
-def dropped(dsn: str) -> None:
-    with psycopg.connect(dsn) as db:
-        db.execute("select ragdb.drop_corpus('docs')")
+def test_a_new_part_makes_no_space_but_that_of_its_whole(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {})
+        db.execute("select ragdb.create_corpus('part', part_of => 'docs')")
+        assert one(db, "select count(*) from ragdb.embedding_spaces") == 2
+        assert one(db, "select value from ragdb.settings where key = 'spaces_created'") == 2

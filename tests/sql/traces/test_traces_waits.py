@@ -1,0 +1,119 @@
+"""What takes rows of logs away waits for their readers and writers, and holds up nobody."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from tests.conftest import Connection
+from tests.embedding import make_corpus, one
+from tests.waiting import until
+
+SEARCH = "select count(*) from ragdb.retrieve('docs', 'red', mode => 'lexical')"
+WAITS = [
+    # who reads traces, as a dashboard and pg_dump do
+    ("drop_traces_before('2021-01-01')", "select from bi.retrieval_traces"),
+    # who reads what hangs from traces alone
+    ("drop_traces_before('2021-01-01')", "select from ragdb.retrieval_hits limit 1"),
+    # who has searched, and goes on
+    ("drop_traces_before('2021-01-01')", SEARCH),
+    ("erase_traces('gone')", SEARCH),
+    ("drop_access_events_before('2020-01-01')", SEARCH),
+]
+
+
+@contextmanager
+def calling(dsn: str, call: str, settings: str = "") -> Iterator[list[str]]:
+    """A call of another session; when it has ended, the list has what came of it."""
+    came: list[str] = []
+
+    def run() -> None:
+        with psycopg.connect(dsn, application_name="waits", options=settings) as db:
+            try:
+                db.execute(f"select * from ragdb.{call}".encode()).fetchall()
+                came.append("done")
+            except psycopg.Error as error:
+                came.append(str(error.sqlstate))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield came
+    except BaseException:
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where application_name = 'waits'"
+            )
+        raise
+    finally:
+        thread.join()
+
+
+def held(db: Connection) -> bool:
+    """Whether the call waits: for a lock, or to try again."""
+    return bool(
+        one(
+            db,
+            "select exists (select from pg_stat_activity"
+            " where application_name = 'waits' and wait_event_type in ('Lock', 'Timeout'))",
+        )
+    )
+
+
+@pytest.fixture
+def kept(clone: str) -> Iterator[Connection]:
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('gone')")
+        with db.transaction():
+            db.execute("select set_config('ragdb.now', '2020-04-01 00:00:00+00', true)")
+            db.execute("select ragdb.record_failure('gone', 'q', '57014', 3)")
+        db.execute("select ragdb.maintain()")
+        db.execute("select ragdb.drop_corpus('gone')")
+        make_corpus(db, {"a": "red apple"})
+        db.execute("select ragdb.record_reads('docs', 'on')")
+        yield db
+
+
+@pytest.mark.parametrize(("call", "held_by"), WAITS)
+def test_what_waits_for_a_transaction_holds_up_no_other(
+    clone: str, kept: Connection, call: str, held_by: str
+) -> None:
+    kept.execute("set lock_timeout = '2s'")
+    with psycopg.connect(clone) as holder:
+        holder.execute(held_by.encode())
+        with calling(clone, call) as came:
+            until(lambda: came or held(kept))
+            for _ in range(3):
+                assert one(kept, SEARCH) == 1
+            assert came == []
+            holder.rollback()
+        assert came == ["done"]
+
+
+def test_the_lock_timeout_of_the_session_limits_all_tries(clone: str, kept: Connection) -> None:
+    with psycopg.connect(clone) as holder:
+        holder.execute(SEARCH.encode())
+        with calling(clone, "erase_traces('gone')", "-c lock_timeout=700ms") as came:
+            until(lambda: came)
+        assert came == ["55P03"]
+    assert one(kept, "select count(*) from ragdb.retrieval_traces where corpus = 'gone'") == 1
+
+
+def test_a_deadlock_is_found_while_it_waits(clone: str, kept: Connection) -> None:
+    with psycopg.connect(clone) as holder:
+        holder.execute(SEARCH.encode())
+        with calling(clone, "drop_traces_before('2021-01-01')") as came:
+            until(lambda: came or held(kept))
+            try:
+                # which the call holds
+                holder.execute("select ragdb.refresh_rollups(true)")
+                ended = "done"
+            except psycopg.errors.DeadlockDetected as error:
+                ended = str(error.sqlstate)
+            holder.rollback()
+    assert sorted([ended, *came]) == ["40P01", "done"]
