@@ -12,7 +12,6 @@ from ragdb.cli.parts import optimize, parts, sync
 from ragdb.cli.session import Corpus, Session
 from ragdb.cli.times import days, version
 from ragdb.client.counting import counted
-from ragdb.client.upkeep import maintain
 
 
 def register(app: typer.Typer) -> None:
@@ -95,6 +94,8 @@ def create(
 
 def drop(session: Session, corpus: Corpus) -> None:
     """Drop a corpus with all its documents. Its traces stay."""
+    from ragdb.client.upkeep import maintain
+
     with session.connect() as db:
         info = db.corpus_info(corpus)
         session.confirm(f"drop corpus {corpus} with {counted(info.documents, 'document')}?")

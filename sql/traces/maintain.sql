@@ -172,7 +172,11 @@ as $$
 begin
   -- also where nothing is due: who calls it on a standby by mistake takes that for done
   perform ragdb_internal.check_recordable('maintain writes', 'run it on the primary');
-  perform ragdb_internal.recount_rollups(false), ragdb_internal.sweep_history();
+  begin
+    perform ragdb_internal.recount_rollups(false), ragdb_internal.sweep_history();
+  exception when lock_not_available then
+    null; -- another is at it
+  end;
   return query select m from ragdb_internal.make_due_partitions() m;
   -- last, as it holds the table of all spaces
   perform ragdb_internal.drop_left_tables();
