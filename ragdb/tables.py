@@ -1415,6 +1415,24 @@ chunks = Table(
     ),
 )
 
+document_readings = Table(
+    "document_readings",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("doc_no", Integer, primary_key=True),
+    Column("event_id", Uuid, nullable=False),
+    Column("reading", LargeBinary, nullable=False),
+    Column("pages_without_text", Integer, nullable=False),
+    Column("bad_characters", Integer, nullable=False),
+    Column("cut", Integer, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id", "doc_no"],
+        ["ragdb.documents.corpus_id", "ragdb.documents.doc_no"],
+        name="document_readings_document_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 document_sources = Table(
     "document_sources",
     metadata,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists
-from ragdb.ingest import gone, origins
+from ragdb.ingest import gone, origins, readings
 from ragdb.ingest.aside import Aside
 from ragdb.ingest.drift import optimize
-from ragdb.ingest.options import IngestError, look
+from ragdb.ingest.options import IngestError, as_stored, look
 from ragdb.ingest.pool import Pool, Waiting
 from ragdb.ingest.reading import READ, Outcome, tasks
 from ragdb.ingest.report import MOST, Failed, FileResult, Progress, Report
@@ -27,8 +27,6 @@ from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
 from ragdb.ingest.stopping import Stop
 from ragdb.ingest.writing import Entry, Writer, Written, writing_told
-from ragdb.readers import language
-from ragdb.readers.document import ReadError, storable
 
 if TYPE_CHECKING:
     from ragdb.client.client import Client
@@ -51,33 +49,18 @@ def ingest(
     return Run(db, corpus, look(paths, options), options).run()
 
 
-def _language(given: str) -> str:
-    """The code of a language that is given by it or by an English name."""
-    code = language.normalise(given)
-    if code is None:
-        raise IngestError(f"{given!r} is not a language", "give its code, such as de")
-    return code
-
-
 class Run:
     """One run of the driver over what was found."""
 
     def __init__(self, db: Client, corpus: str, found: Found, options: Mapping[str, Any]) -> None:
         self.db, self.corpus, self.found = db, corpus, found
-        self.options = options
-        given = {name: options[name] for name in ("title", "metadata") if options.get(name)}
-        try:
-            stored = {name: storable(value) for name, value in given.items()}
-            self.options = {**options, **stored}
-        except ReadError as error:
-            raise IngestError(error.reason, error.hint) from None
-        if options.get("language"):
-            self.options = {**self.options, "language": _language(options["language"])}
+        self.options = options = as_stored(options)
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
         self.prune: bool = options.get("prune", False)
         self.tells_gone: bool = options.get("tells_gone", False)
         self.files = [FileResult(source.uri) for source in found.sources]
+        self.left = list(zip(found.sources, self.files, strict=True))  # to be read
         self.report = Report(corpus, list(self.files), dry_run=self.dry_run)
         self.bytes_total = sum(source.size or 0 for source in found.sources)
         self.batch: list[Entry] = []
@@ -100,7 +83,8 @@ class Run:
             if self.found.sources:
                 self._ensure_corpus()
                 if not self.report.created:
-                    origins.present(self.db, self.corpus, ((s.uri, s) for s in self.found.sources))
+                    named = ((source.uri, source) for source in self.found.sources)
+                    self._pass_over(origins.present(self.db, self.corpus, named))
                 if not self.dry_run:
                     maintain(self.db.connection)
             with writing_told(self.db.connection, self._wrote), self.aside:
@@ -168,13 +152,26 @@ class Run:
 
     # ── reading ──
 
+    def _pass_over(self, present: Mapping[str, str]) -> None:
+        """Count what is stored as it would be read, and leave the rest to be read."""
+        known = [pair for pair in self.left if pair[0].uri in present and not self.force]
+        for source, file in readings.unchanged(
+            self.db, self.corpus, known, self.options, self.stop
+        ):
+            self._keep(file.uri)
+            self.chunks += file.chunks
+            self._end(source)
+            self._tell()
+        self.left = [(source, file) for source, file in self.left if not file.documents]
+
     def _read(self) -> Iterator[tuple[Source, FileResult, Outcome, bool]]:
         """What the workers return, in the order of the sources."""
         workers: int = self.options.get("workers") or 1
-        pool = Pool(workers if self.bytes_total > POOL_BYTES else 1, self.stop)
+        bytes_left = self.bytes_total - self.bytes_done
+        pool = Pool(workers if bytes_left > POOL_BYTES else 1, self.stop)
         waiting: deque[tuple[Source, FileResult, Waiting, bool]] = deque()
         with pool:
-            for source, file in zip(self.found.sources, self.files, strict=True):
+            for source, file in self.left:
                 for task, is_last in tasks(source, self._options_for(source)):
                     waiting.append((source, file, pool.submit(task), is_last))
                     if len(waiting) > pool.ahead:
@@ -223,10 +220,13 @@ class Run:
                 self._flush()
         self.bytes_begun = max(self.bytes_begun, outcome.at)
         if is_last:
-            self.files_done += 1
-            self.bytes_done += source.size or 0
-            self.bytes_begun = 0
+            self._end(source)
         self._tell()
+
+    def _end(self, source: Source) -> None:
+        self.files_done += 1
+        self.bytes_done += source.size or 0
+        self.bytes_begun = 0
 
     def _fail(self, file: FileResult, failure: Failed) -> None:
         self.report.fail(file, failure)

@@ -6,12 +6,11 @@ import os
 import stat
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from ragdb.readers.document import ReadError
 
 
-def open_below(root: Path, below: str) -> BinaryIO:
+def open_below(root: Path, below: str) -> BufferedReader:
     """Open a file step by step, so that no part of its path can become a link meanwhile."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     *folders, name = below.split("/")

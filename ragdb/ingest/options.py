@@ -11,6 +11,8 @@ from ragdb.ingest import chunker, sources
 from ragdb.ingest.report import Progress
 from ragdb.ingest.source import Found
 from ragdb.ingest.stopping import Stop
+from ragdb.readers import language
+from ragdb.readers.document import ReadError, storable
 
 CHUNKING: dict[str, Any] = {
     "strategy": "paragraph",
@@ -105,3 +107,19 @@ def look(
         )
     except ValueError as error:
         raise IngestError(str(error)) from None
+
+
+def as_stored(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with what is said of every document as the database keeps it."""
+    given = {name: options[name] for name in ("title", "metadata") if options.get(name)}
+    try:
+        stored = {name: storable(value) for name, value in given.items()}
+    except ReadError as error:
+        raise IngestError(error.reason, error.hint) from None
+    if options.get("language"):
+        stored["language"] = language.normalise(options["language"])
+        if stored["language"] is None:
+            raise IngestError(
+                f"{options['language']!r} is not a language", "give its code, such as de"
+            )
+    return {**options, **stored}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
 
 from ragdb.ingest.opening import open_below, unreadable
 from ragdb.readers.document import ReadError
@@ -48,7 +48,7 @@ class Source:
         """Whether it is fetched (`ragdb.ingest.fetch`) and not opened."""
         return self.root is None and "://" in self.uri
 
-    def open(self) -> BinaryIO:
+    def open(self) -> BufferedReader:
         """Open a file for reading; raises ReadError `unreadable` or `not_a_file`."""
         if self.root is None:
             raise ValueError(f"{self.uri} is not a file")

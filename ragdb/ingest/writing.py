@@ -12,7 +12,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from ragdb.errors import CorpusNotFound, NotAuthorized, RagdbError
-from ragdb.ingest import origins
+from ragdb.ingest import origins, readings
 from ragdb.ingest.reading import Outcome, Ready
 from ragdb.ingest.report import FileResult, Report
 from ragdb.ingest.source import Source
@@ -78,7 +78,7 @@ class Writer:
         options: Mapping[str, Any],
         make: Callable[[list[Entry]], None],
     ) -> None:
-        self.db, self.report, self.make = db, report, make
+        self.db, self.report, self.options, self.make = db, report, options, make
         self.has_made = False  # the corpus, which stays
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
@@ -141,12 +141,31 @@ class Writer:
                             self.db.put_blob(
                                 entry.outcome.blob, entry.outcome.media_type, self.report.corpus
                             )
+                    self._note(batch, rows)
                 self.has_made = not self.dry_run
                 return rows
             except AGAIN:
                 if attempt == 4:
                     raise
         raise AssertionError("unreachable")
+
+    def _note(self, batch: list[Entry], rows: list[PutResult]) -> None:
+        """Keep how files were read that are a document each."""
+        noted = [
+            {
+                **{name: getattr(entry.outcome, name) for name in readings.FOUND},
+                "uri": entry.source.uri,
+                "doc_cid": row.doc_cid,
+                "event_id": str(row.ingest_event_id),
+                "reading": reading,
+            }
+            for entry, row in zip(batch, rows, strict=True)
+            if entry.document.uri == entry.source.uri
+            and not entry.document.is_conversation
+            and (reading := readings.reading(entry.source, self.options))
+        ]
+        if noted:
+            self.db.note_readings(self.report.corpus, noted)
 
 
 def _clashing(error: psycopg.Error) -> set[int]:

@@ -32,8 +32,9 @@ begin
       ('documents', 'ragdb_reader',
         'corpus_events events_after put_documents put_document delete_source '
         'delete_sources delete_document prune_sources put_blob get_blob list_documents '
-        'get_document get_source known_sources get_chunk find_chunk list_chunks document_chunks '
-        'document_versions document_text check_corpus repair_corpus'),
+        'get_document get_source known_sources unchanged_sources note_readings get_chunk '
+        'find_chunk list_chunks document_chunks document_versions document_text check_corpus '
+        'repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
       ('static', 'ragdb_reader', 'embed list_static_models'),

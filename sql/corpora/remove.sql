@@ -28,6 +28,7 @@ begin
   delete from ragdb.edges e where e.corpus_id = v_id;
   delete from ragdb.document_links l where l.corpus_id = v_id;
   delete from ragdb.chunks c where c.corpus_id = v_id;
+  delete from ragdb.document_readings r where r.corpus_id = v_id;
   delete from ragdb.documents d where d.corpus_id = v_id;
   delete from ragdb.events e where e.corpus_id = v_id;
   insert into ragdb.settings as s (key, value)

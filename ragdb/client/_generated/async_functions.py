@@ -1178,6 +1178,9 @@ class AsyncFunctions(AsyncCaller):
     async def name_ledger(self, origin: str | None = None) -> str | None:
         return await self._value(calls.NAME_LEDGER, locals())
 
+    async def note_readings(self, corpus: str, readings: Any) -> int:
+        return await self._value(calls.NOTE_READINGS, locals())
+
     async def open_http_session(self, token_hash: bytes | None = None) -> str | None:
         return await self._value(calls.OPEN_HTTP_SESSION, locals())
 
@@ -1949,6 +1952,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         return await self._value(calls.TURN_ID, locals())
+
+    async def unchanged_sources(self, corpus: str, readings: Any) -> Rows[rows.UnchangedSourcesRow]:
+        return await self._rows(calls.UNCHANGED_SOURCES, rows.UnchangedSourcesRow, locals())
 
     async def unrestrict_corpus(self, corpus: str) -> int:
         return await self._value(calls.UNRESTRICT_CORPUS, locals())

@@ -704,6 +704,7 @@ MOVE_ORIGINALS = Call("move_originals", {"move_id": "uuid", "after": "text", "co
 MOVE_PAGE = Call("move_page", {"move_id": "uuid", "applied": "integer", "count": "integer"})
 MOVE_RECEIPT = Call("move_receipt", {"move_id": "uuid"})
 NAME_LEDGER = Call("name_ledger", {"origin": "text"})
+NOTE_READINGS = Call("note_readings", {"corpus": "text", "readings": "jsonb"})
 OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"})
 OPEN_MOVE = Call("open_move", {"move_id": "uuid", "receipt": "bytea"})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text", "new_pivot": "double precision"})
@@ -1354,6 +1355,7 @@ TRAFFIC = Call(
     {"since": "timestamp with time zone", "until": "timestamp with time zone", "corpus": "text"},
 )
 TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
+UNCHANGED_SOURCES = Call("unchanged_sources", {"corpus": "text", "readings": "jsonb"})
 UNRESTRICT_CORPUS = Call("unrestrict_corpus", {"corpus": "text"})
 UNSHARE_CORPUS = Call("unshare_corpus", {"corpus": "text"})
 VALIDATE_CITATIONS = Call(

@@ -2207,6 +2207,17 @@ class Functions(Caller):
         """
         return self._value(calls.NAME_LEDGER, locals())
 
+    def note_readings(self, corpus: str, readings: Any) -> int:
+        """Notes how the files of documents were read, for ragdb.unchanged_sources, and returns
+        of how many; none while another writes to the corpus. A reading is {"uri", "doc_cid",
+        "reading", "event_id", "pages_without_text", "bad_characters", "cut"}: "reading" is a
+        SHA-256 in hex of what shapes the document beside the bytes, "event_id" that which the
+        document was put with, and the numbers, which may be missing, are what else was found
+        in the file. A document that has another event by now is passed over. Raises RG400,
+        RG401, RG404, RG412.
+        """
+        return self._value(calls.NOTE_READINGS, locals())
+
     def open_http_session(self, token_hash: bytes | None = None) -> str | None:
         """Opens a session of a browser for a bearer token, given by its SHA-256, and returns its
         secret this once; null when the token is not good. Without a token the session has the
@@ -3497,6 +3508,15 @@ class Functions(Caller):
         UUID of (corpus, session, id), each of at most 500 bytes. Raises RG400.
         """
         return self._value(calls.TURN_ID, locals())
+
+    def unchanged_sources(self, corpus: str, readings: Any) -> Rows[rows.UnchangedSourcesRow]:
+        """Returns those of some sources whose document is what its file would be read as, with
+        what was found in the file: it was read so (ragdb.note_readings), has these bytes, and
+        has not changed since. A reading is {"uri", "doc_cid", "reading"}. Where the caller
+        has put the bytes, the corpus has them as the original from then on, as when the
+        document is put again. Raises RG400, RG401, RG404, RG412.
+        """
+        return self._rows(calls.UNCHANGED_SOURCES, rows.UnchangedSourcesRow, locals())
 
     def unrestrict_corpus(self, corpus: str) -> int:
         """Opens a restricted corpus to every reader and writer, removes its grants and returns

@@ -46,7 +46,8 @@ ROOMS = {
         "ListSynonymsRow PartStatisticsRow PutTextsRow ",
         "documents": "Blob CheckCorpusRow Chunk CorpusEventsRow DeleteDocumentRow "
         "DeleteSourceRow DeleteSourcesRow Document DocumentVersionsRow "
-        "EventsAfterRow GetSourceRow KnownSourcesRow PruneSourcesRow ",
+        "EventsAfterRow GetSourceRow KnownSourcesRow PruneSourcesRow "
+        "UnchangedSourcesRow ",
         "embedding": "ClaimEmbeddingsRow ClaimQueriesRow EmbeddingStatusRow "
         "ListFailedEmbeddingsRow OptimizeCorpusRow QueryEmbeddingStateRow ",
         "erasure": "ListErasuresRow ",

@@ -170,3 +170,17 @@ class PruneSourcesRow(Row):
 
     documents_deleted: int
     chunks_deleted: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UnchangedSourcesRow(Row):
+    """A row of `unchanged_sources`."""
+
+    uri: str
+    doc_cid: str
+    chunks: int
+    tokens: int
+    pages: int | None
+    pages_without_text: int
+    bad_characters: int
+    cut: int

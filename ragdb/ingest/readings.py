@@ -1,0 +1,121 @@
+"""How files were read, kept in the database, so that a file that is as it was is not read again.
+
+Bytes decide, not times: a file is hashed. What shapes its document beside the bytes is hashed too.
+The database says which documents are what would be read. No file is known so that has several
+documents, nor one that a program of the user's reads, because that may read otherwise tomorrow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import Any
+
+from ragdb.client.client import Client
+from ragdb.ingest.options import CHUNKING, READING
+from ragdb.ingest.report import FileResult
+from ragdb.ingest.source import Source
+from ragdb.ingest.stopping import Stop
+from ragdb.readers import converting, formats, plugs
+from ragdb.readers.document import ReadError
+from ragdb.readers.read import MAX_BYTES
+from ragdb.version import __version__
+
+LIBRARIES = (
+    *("charset-normalizer", "cobble", "defusedxml", "docutils", "html-to-markdown", "lxml"),
+    *("mammoth", "markdown-it-py", "mdurl", "pypdfium2", "python-calamine", "python-pptx"),
+    *("PyYAML", "striprtf"),
+)
+"""What the readers import, and what makes texts of that."""
+
+FOUND = ("pages_without_text", "bad_characters", "cut")
+"""What is told of a file and that its document does not say."""
+
+_SHAPELESS = {"blobs", "allow_private", "known", "convert"}  # files with a command are not noted
+_AT_ONCE = 1000
+_AT_ONCE_BYTES = 2**28
+
+
+@cache
+def readers() -> str:
+    """A hash of all that reads: Python, the libraries, and the modules that read and cut."""
+    hashed = hashlib.sha256(f"{platform.python_version()}\0{__version__}".encode())
+    for library in LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            hashed.update(f"\0{library}\0{version(library)}".encode())
+    for package in ("ragdb.ingest", "ragdb.readers"):
+        for module in sorted(files(package).iterdir(), key=lambda module: module.name):
+            if module.name.endswith(".py"):
+                hashed.update(f"\0{module.name}\0".encode() + module.read_bytes())
+    return hashed.hexdigest()
+
+
+def reading(source: Source, options: Mapping[str, Any]) -> str | None:
+    """A hash of what shapes the document of a file beside its bytes; None where nobody can say."""
+    ending = formats.ending(source.uri)
+    if (
+        source.root is None
+        or converting.command_for(source.uri, options.get("convert"))
+        or (ending not in formats.BY_ENDING and ending in plugs.endings())
+    ):
+        return None
+    given = {name: options[name] for name in READING if options.get(name) is not None}
+    shaping = {**CHUNKING, "max_bytes": MAX_BYTES, **given}
+    of = {name: shaping[name] for name in shaping.keys() - _SHAPELESS}
+    whole = [source.uri, source.origin, source.media_type, readers(), of]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def unchanged(
+    db: Client,
+    corpus: str,
+    given: Sequence[tuple[Source, FileResult]],
+    options: Mapping[str, Any],
+    stop: Stop,
+) -> Iterator[tuple[Source, FileResult]]:
+    """Those of some files that are stored as they would be read, with what is known of them."""
+    for some in _batches(given):
+        with stop.unheld():
+            asked = [one for source, _ in some for one in _asked(source, options)]
+        if not asked:
+            continue
+        with db.connection.transaction(force_rollback=options.get("dry_run", False)):
+            stored = {row.uri: row for row in db.unchanged_sources(corpus, asked)}
+        for source, file in some:
+            if row := stored.get(source.uri):
+                file.documents, file.doc_cid, file.pages = 1, row.doc_cid, row.pages
+                file.chunks, file.tokens = row.chunks, row.tokens
+                for name in FOUND:
+                    setattr(file, name, getattr(row, name))
+                yield source, file
+
+
+def _batches(
+    given: Iterable[tuple[Source, FileResult]],
+) -> Iterator[list[tuple[Source, FileResult]]]:
+    some: list[tuple[Source, FileResult]] = []
+    size = 0
+    for source, file in given:
+        some.append((source, file))
+        size += source.size or 0
+        if len(some) == _AT_ONCE or size > _AT_ONCE_BYTES:
+            yield some
+            some, size = [], 0
+    yield some
+
+
+def _asked(source: Source, options: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """What the database is asked of a file, where that can be read and is known so."""
+    made = reading(source, options)
+    if made is None or (source.size or 0) > options.get("max_bytes", MAX_BYTES):
+        return
+    # whoever reads it says why it cannot be read
+    with contextlib.suppress(ReadError, OSError), source.open() as file:
+        cid = hashlib.file_digest(file, "sha256").hexdigest()
+        yield {"uri": source.uri, "doc_cid": f"sha256:{cid}", "reading": made}

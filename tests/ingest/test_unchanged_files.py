@@ -1,0 +1,423 @@
+"""A file that is stored as it would be read is not read again, and anything else is."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import psycopg
+import pytest
+
+import ragdb
+from ragdb.ingest import readings
+from ragdb.ingest.ingest import Run
+from ragdb.ingest.options import look
+from ragdb.ingest.report import Report
+from ragdb.portable import exporter, importer
+from ragdb.readers import plugs, read
+from tests.documents import document
+
+DOCS = ["docs/a.md", "docs/b.txt", "docs/deep/c.md"]
+
+
+@pytest.fixture
+def database(db: psycopg.Connection[Any]) -> ragdb.Database:
+    return ragdb.Database(db)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.md").write_text("# Alpha\n\nThe first letter.\n\nIt stands in front.\n")
+    (folder / "b.txt").write_text("Beta comes after alpha.\n")
+    (folder / "deep" / "c.md").write_text("# Gamma\n\nThe third letter. See [alpha](../a.md).\n")
+    return folder
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that a reader gets, in order."""
+    names: list[str] = []
+    given = read.read
+
+    def reading(data: bytes, name: str, *more: Any, **options: Any) -> Any:
+        names.append(name)
+        return given(data, name, *more, **options)
+
+    monkeypatch.setattr(read, "read", reading)
+    return names
+
+
+def again(database: ragdb.Database, reads: list[str], path: Path, **options: Any) -> Report:
+    """What a further ingest comes to; `reads` are those of it alone."""
+    reads.clear()
+    return database.ingest(path, corpus="docs", **options)
+
+
+def held(database: ragdb.Database) -> tuple[int, int, list[Any]]:
+    """What may not change where nothing changes: events, version, and documents with their rows."""
+    rows = database.connection.execute(
+        "select d, s from ragdb.documents d join ragdb.document_sources s"
+        " using (corpus_id, doc_no) order by s.uri"
+    ).fetchall()
+    return len(database.events_after()), database.corpus_info("docs").version, rows
+
+
+def test_files_that_are_as_they_were_are_not_read_again(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    first = database.ingest(folder, corpus="docs")
+    assert sorted(reads) == DOCS
+    before = held(database)
+    report = again(database, reads, folder, prune=True)
+    assert reads == []
+    assert (report.unchanged, report.written, report.pruned) == (3, 0, 0)
+    assert (report.chunks, report.tokens) == (first.chunks, first.tokens)
+    assert [file.doc_cid for file in report.files] == [file.doc_cid for file in first.files]
+    assert held(database) == before
+
+
+def test_bytes_decide_and_not_times(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    database.ingest(folder, corpus="docs")
+    at = (folder / "b.txt").stat()
+    os.utime(folder / "a.md")
+    (folder / "b.txt").write_text("Beta comes after omega.\n")
+    os.utime(folder / "b.txt", ns=(at.st_atime_ns, at.st_mtime_ns))
+    assert (folder / "b.txt").stat().st_size == at.st_size
+    report = again(database, reads, folder)
+    assert reads == ["docs/b.txt"]
+    assert (report.written, report.replaced, report.unchanged) == (1, 1, 2)
+    again(database, reads, folder)
+    assert reads == []
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"title": "Other"},
+        {"language": "de"},
+        {"metadata": {"year": 2026}},
+        {"max_tokens": 100},
+        {"overlap": 0},
+        {"unit": "word"},
+        {"strategy": "window"},
+        {"media_type": "text/plain"},
+        {"source_name": "law"},
+        {"max_bytes": 1000},
+        {"force": True},
+    ],
+    ids=lambda option: next(iter(option)),
+)
+def test_another_option_reads_again(
+    database: ragdb.Database, folder: Path, reads: list[str], option: dict[str, Any]
+) -> None:
+    database.ingest(folder, corpus="docs")
+    again(database, reads, folder, **option)
+    assert sorted(reads) == DOCS
+    again(database, reads, folder, **{**option, "force": False})
+    assert reads == []
+    again(database, reads, folder)
+    assert sorted(reads) == ([] if "force" in option else DOCS)
+
+
+def test_options_that_shape_no_document_read_nothing_again(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    database.ingest(folder, corpus="docs")
+    again(database, reads, folder, workers=2, glob="*", blobs=False, allow_private=True)
+    assert reads == []
+
+
+@pytest.mark.parametrize("what", ["version", "platform", "files"])
+def test_other_readers_read_again_once(
+    database: ragdb.Database,
+    folder: Path,
+    reads: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    what: str,
+) -> None:
+    """Another version of a library or of Python, and other modules of ours."""
+    database.ingest(folder, corpus="docs")
+    before = held(database)
+    (tmp_path / "other.py").write_text("pass")
+    other: dict[str, Any] = {
+        "version": lambda library: "99" if library == "pypdfium2" else "1",
+        "platform": Mock(python_version=lambda: "9.9.9"),
+        "files": lambda package: tmp_path,
+    }
+    monkeypatch.setattr(readings, what, other[what])
+    readings.readers.cache_clear()
+    try:
+        report = again(database, reads, folder)
+        assert sorted(reads) == DOCS
+        assert (report.unchanged, report.written) == (3, 0)
+        again(database, reads, folder)
+        assert reads == []
+        # what is known of files is no part of what is kept of documents
+        assert held(database) == before
+    finally:
+        readings.readers.cache_clear()
+
+
+def test_every_library_that_readers_import_counts() -> None:
+    imported = {"lxml", "cobble", "mdurl"}  # by python-pptx, mammoth and markdown-it-py
+    for module in Path(read.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.partition(".")[0])
+    of = packages_distributions()
+    others = imported - set(sys.stdlib_module_names) - {"ragdb"}
+    assert {of[name][0] for name in others} == set(readings.LIBRARIES)
+
+
+def put(database: ragdb.Database, uri: str, data: bytes, **fields: Any) -> None:
+    given = document(uri, ["Another text."], data=data, **fields)
+    database.connection.execute("select ragdb.put_documents('docs', %s)", (json.dumps([given]),))
+
+
+def put_anew(database: ragdb.Database, path: Path) -> None:
+    database.delete_source("docs", "docs/a.md")
+    put(database, "docs/a.md", path.read_bytes())
+
+
+OTHER_DOORS: dict[str, Callable[[ragdb.Database, Path], Any]] = {
+    "put_text": lambda db, at: db.put_text("docs", "docs/a.md", "Another text."),
+    # the same bytes, with another title and text
+    "put_documents": lambda db, at: put(db, "docs/a.md", at.read_bytes(), title="Other"),
+    "delete_source": lambda db, at: db.delete_source("docs", "docs/a.md"),
+    "delete_source, put_documents": put_anew,
+    "erase_source": lambda db, at: db.erase_source("docs", "docs/a.md", reason="asked"),
+    "a source of a contract": lambda db, at: put(
+        db, "docs/a.md", at.read_bytes(), source_name="law"
+    ),
+}
+
+
+@pytest.mark.parametrize("door", OTHER_DOORS)
+def test_what_came_by_another_door_is_read_again(
+    database: ragdb.Database, folder: Path, reads: list[str], door: str
+) -> None:
+    database.ingest(folder, corpus="docs")
+    texts = [chunk.text for chunk in database.document_chunks("docs", "docs/a.md")]
+    OTHER_DOORS[door](database, folder / "a.md")
+    report = again(database, reads, folder)
+    assert reads == ["docs/a.md"]
+    assert (report.written, report.unchanged) == (1, 2)
+    assert [chunk.text for chunk in database.document_chunks("docs", "docs/a.md")] == texts
+
+
+def test_a_corpus_that_was_dropped_is_read_again(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    database.ingest(folder, corpus="docs")
+    database.drop_corpus("docs")
+    assert database.connection.execute("select from ragdb.document_readings").fetchall() == []
+    database.create_corpus("docs")
+    assert again(database, reads, folder).written == 3
+    assert sorted(reads) == DOCS
+
+
+def test_an_export_has_no_readings_and_what_it_makes_is_read_again(
+    clone: str, folder: Path, reads: list[str], tmp_path: Path
+) -> None:
+    with ragdb.connect(clone) as database:
+        database.ingest(folder, corpus="docs")
+        exporter.write(database, "docs", tmp_path / "known.gz")
+        database.connection.execute("delete from ragdb.document_readings")
+        exporter.write(database, "docs", tmp_path / "unknown.gz")
+        assert (tmp_path / "known.gz").read_bytes() == (tmp_path / "unknown.gz").read_bytes()
+        database.drop_corpus("docs")
+        importer.read(database, tmp_path / "known.gz")
+        report = again(database, reads, folder)
+        assert sorted(reads) == DOCS
+        assert (report.unchanged, report.written) == (3, 0)
+        again(database, reads, folder)
+        assert reads == []
+
+
+def test_a_source_that_is_taken_over_is_read_again(
+    database: ragdb.Database, folder: Path, reads: list[str], tmp_path: Path
+) -> None:
+    database.ingest(folder, corpus="docs")
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    folder.rename(moved / "docs")
+    again(database, reads, moved / "docs", prefix=".")
+    assert sorted(reads) == DOCS
+    roots = {row.root for row in database.known_sources("docs", DOCS)}
+    assert roots == {str(moved / "docs")}
+
+
+def test_a_second_source_of_a_document_that_is_taken_over_is_read_again(
+    database: ragdb.Database, reads: list[str], tmp_path: Path
+) -> None:
+    one, two = tmp_path / "one" / "docs", tmp_path / "two" / "docs"
+    for path in (one / "a.md", two / "b.md"):
+        path.parent.mkdir(parents=True)
+        path.write_text("---\nid: same\n---\nThe same text.\n")
+        again(database, reads, path.parent)
+    again(database, reads, one)
+    (two / "b.md").rename(one / "b.md")
+    again(database, reads, one, prefix=".")
+    assert {row.root for row in database.known_sources("docs", ["docs/b.md"])} == {str(one)}
+
+
+def test_a_file_of_another_type_by_who_gives_it_is_read_again(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    """As a resource of an MCP server is."""
+    database.ingest(folder, corpus="docs")
+    found = look(folder, {})
+    found.sources = [replace(source, media_type="text/html") for source in found.sources]
+    reads.clear()
+    Run(database, "docs", found, {}).run()
+    assert sorted(reads) == DOCS
+
+
+def test_records_chats_and_files_that_fail_are_read_each_time(
+    database: ragdb.Database, tmp_path: Path, reads: list[str]
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "records.jsonl").write_text('{"_id": "1", "text": "One."}\n{"_id": "2"}\nno JSON\n')
+    (folder / "mail.mbox").write_bytes(
+        b"From a@b Mon Jan  1 00:00:00 2024\nSubject: One\n\nA mail.\n\n"
+        b"From a@b Mon Jan  1 00:00:00 2024\nSubject: Two\n\nAnother mail.\n"
+    )
+    said = [{"role": role, "content": role} for role in ("user", "assistant")]
+    (folder / "chat.json").write_text(json.dumps({"messages": said}))
+    (folder / "broken.json").write_text("{")
+    (folder / "empty.txt").write_text("")
+    (folder / "program.bin").write_bytes(b"\0\1")
+    database.ingest(folder, corpus="docs")
+    first = again(database, reads, folder)
+    second = again(database, reads, folder)
+    assert {*reads} == {
+        f"docs/{n}" for n in ("broken.json", "chat.json", "empty.txt", "mail.mbox")
+    } | {"docs/program.bin"}
+    assert second.files == first.files
+    assert (second.unchanged, second.failed, second.skipped) == (5, 2, 2)
+
+
+def test_what_was_found_in_a_file_is_told_again(
+    database: ragdb.Database, tmp_path: Path, reads: list[str]
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(b"A bad \0 character.\f" + b"x" * 70_000 + b"\n\f\fThe end.")
+    (folder / "b.txt").write_text("Page one.\fPage two.")
+    first = database.ingest(folder, corpus="docs", unit="char", max_tokens=80_000, overlap=0)
+    one, two = first.files
+    assert (one.bad_characters, one.cut, two.pages) == (1, 1, 2)
+    second = again(database, reads, folder, unit="char", max_tokens=80_000, overlap=0)
+    assert reads == []
+    told = [replace(file, status="", written=0) for file in second.files]
+    assert told == [replace(file, status="", written=0) for file in first.files]
+
+
+def test_a_file_that_a_command_converts_is_read_each_time(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    database.ingest(folder, corpus="docs")
+    for _ in range(2):
+        report = again(database, reads, folder, convert={".md": "cat {in}"})
+        assert report.failed == 0
+        assert len(reads) == 2
+    # and the text that the command made is not taken for that of the file
+    assert again(database, reads, folder).written == 2
+
+
+def test_a_file_that_a_reader_of_another_package_reads_is_read_each_time(
+    database: ragdb.Database,
+    folder: Path,
+    reads: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (folder / "b.txt").rename(folder / "b.drawing")
+    database.ingest(folder / "b.drawing", corpus="docs", media_type="text/plain")
+    again(database, reads, folder / "b.drawing", media_type="text/plain")
+    assert reads == []
+    monkeypatch.setattr(plugs, "endings", lambda: {".drawing": Mock()})
+    again(database, reads, folder / "b.drawing", media_type="text/plain")
+    assert reads == ["b.drawing"]
+
+
+def test_a_file_that_cannot_be_opened_any_more_fails_and_stays(
+    database: ragdb.Database, folder: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.ingest(folder, corpus="docs")
+    monkeypatch.setattr("ragdb.ingest.source.open_below", Mock(side_effect=OSError(13, "Denied")))
+    report = again(database, reads, folder, prune=True)
+    assert (report.failed, report.pruned, report.documents) == (3, 0, 0)
+
+
+def test_a_file_over_the_limit_of_today_fails(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    database.ingest(folder, corpus="docs")
+    report = again(database, reads, folder, max_bytes=30)
+    assert (report.failed, report.unchanged) == (2, 1)
+
+
+def test_a_file_over_the_limit_is_not_hashed(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.ingest(folder, corpus="docs")
+    monkeypatch.setattr("hashlib.file_digest", Mock(side_effect=AssertionError))
+    assert database.ingest(folder, corpus="docs", max_bytes=1).failed == 3
+
+
+def test_standard_input_is_read_each_time(
+    database: ragdb.Database, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for written in (1, 0):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"A text.")))
+        report = again(database, reads, Path("-"))
+        assert (reads, report.written, report.unchanged) == (["stdin"], written, 1 - written)
+
+
+def test_a_dry_run_notes_nothing_and_knows_what_is_noted(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    database.create_corpus("docs")
+    again(database, reads, folder, dry_run=True)
+    assert database.connection.execute("select from ragdb.document_readings").fetchall() == []
+    database.ingest(folder, corpus="docs")
+    report = again(database, reads, folder, dry_run=True)
+    assert (reads, report.unchanged) == ([], 3)
+
+
+def test_originals_put_since_are_the_corpus_s_from_the_next_ingest_on(
+    database: ragdb.Database, folder: Path, reads: list[str]
+) -> None:
+    database.ingest(folder, corpus="docs", blobs=False)
+    cid = database.put_blob((folder / "b.txt").read_bytes(), "text/plain")
+    brought = []
+    for dry_run in (True, False):
+        again(database, reads, folder, dry_run=dry_run)
+        assert reads == []
+        rows = database.connection.execute("select cid from ragdb.corpus_blobs").fetchall()
+        brought.append(rows)
+    assert brought == [[], [(cid,)]]
+
+
+def test_the_bar_counts_files_that_are_not_read(database: ragdb.Database, folder: Path) -> None:
+    database.ingest(folder, corpus="docs")
+    told: list[Any] = []
+    database.ingest(folder, corpus="docs", progress=told.append)
+    assert (told[-1].files, told[-1].bytes) == (3, told[-1].bytes_total)
