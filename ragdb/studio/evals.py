@@ -40,6 +40,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         request: Request, rag: Name, eval: Name, differs: bool = False, added: str = ""
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
+            await personal.check_rag_served(db, rag)
             declared = [r for r in await studio.evals(db) if (r.rag, r.eval) == (rag, eval)]
             latest = await _latest(db, rag, eval, COLUMNS)
             sheets = [await runs.load(db, run) for run in latest]
