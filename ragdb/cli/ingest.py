@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ragdb.ingest.report import Report
     from ragdb.ingest.source import Found
 
-
 MAX_BYTES = 64 * 2**20
 
 
@@ -119,11 +118,9 @@ def ingest(
     other types in a folder are skipped. Unchanged documents are not written again. docs/ingest.md
     lists the types.
     """
+    import functools
     import os
     import signal
-
-    from ragdb.ingest.options import look
-    from ragdb.ingest.watching import Watch
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {
@@ -167,6 +164,18 @@ def ingest(
         raise Failure("give PATH... and --corpus, or --contract FILE", hint=f"such as {given}")
     if watch and (session.format == "json" or any(p == "-" or "://" in p for p in paths)):
         raise Failure("only files and folders can be watched, and not as one document of JSON")
+    work = functools.partial(_ingest_paths, session, paths, corpus, options, watch, embed)
+    return session.outlive(work) if watch else work()
+
+
+def _ingest_paths(
+    session: Session, paths: list[str], corpus: str, given: dict[str, Any], watch: bool, embed: bool
+) -> int:
+    """One run, and under `watch` one more for what changes, until interrupted."""
+    from ragdb.ingest.options import look
+    from ragdb.ingest.watching import Watch
+
+    options = dict(given)
     watched = Watch(paths, options) if watch else None
     with session.doing("looking for files"):
         found = look(paths, options)
@@ -190,14 +199,16 @@ def ingest(
             session.debug("watching")
             found, gone = watched.changed()
             options["tells_gone"] = False  # `found` is now what changed, not what there is
-            if prune:  # once, too
+            if given["prune"]:  # once, too
                 pruned, options["prune"] = watched.remove(db, corpus, gone), False
     if not watch and not (report.documents or report.failed):
         read = "nothing was found that is read" if found.sources else "no file found"
         others = "; --convert '.ENDING=COMMAND {in}' reads other types"
         session.note(read + others * bool(report.skipped_types))
         return NOTHING
-    unembedded = embed and not dry_run and report.documents > 0 and _embed(session, {corpus})
+    unembedded = (
+        embed and not options["dry_run"] and report.documents > 0 and _embed(session, {corpus})
+    )
     return PARTIAL if report.failed or unembedded else OK
 
 

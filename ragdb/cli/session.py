@@ -9,14 +9,14 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from ragdb.client.hints import by_verbs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from psycopg.errors import Diagnostic
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+Value = TypeVar("Value")
 ERASED = "\x1b[K"  # the rest of a terminal's line
 FORMATS = ("table", "json", "ndjson", "csv")
 
@@ -122,6 +123,19 @@ class Session:
         from ragdb.server.reviving import Reviver
 
         return Reviver() if self.target.origin == "embedded" else None
+
+    def outlive(self, work: Callable[[], Value]) -> Value:
+        """Do some work, and begin it again where it lost a server that `revive` brings back."""
+        import psycopg
+
+        from ragdb.cli.app import is_lost
+
+        while True:
+            try:
+                return work()
+            except psycopg.OperationalError as error:
+                if self.revive is None or not is_lost(error) or not self.revive():
+                    raise
 
     def connect(self) -> Database:
         """A connection to it."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import TEXT, is_lost, verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import PARTIAL, Session
 from ragdb.client.counting import counted
 
@@ -40,19 +40,16 @@ def worker(
     batch: Batch = 512,
 ) -> None:
     """Embed chunks and queries and read blobs as they arrive, until interrupted."""
-    import psycopg
 
-    while True:
-        try:
-            with (
-                session.connect() as db,
-                _stoppable(session, db, corpus, None, lease, batch) as at_work,
-            ):
-                session.note(f"worker {at_work.name} waits for work; interrupt to stop")
-                return _report(session, at_work.run())
-        except psycopg.OperationalError as error:
-            if session.revive is None or not is_lost(error) or not session.revive():
-                raise
+    def work() -> None:
+        with (
+            session.connect() as db,
+            _stoppable(session, db, corpus, None, lease, batch) as at_work,
+        ):
+            session.note(f"worker {at_work.name} waits for work; interrupt to stop")
+            _report(session, at_work.run())
+
+    session.outlive(work)
 
 
 @contextmanager

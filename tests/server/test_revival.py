@@ -130,6 +130,27 @@ def test_a_worker_starts_a_server_that_died_and_goes_on(killable: Path) -> None:
             until(lambda: db.execute(coverage).fetchone() == (1,))
 
 
+def test_a_watch_starts_a_server_that_died_and_goes_on(killable: Path, tmp_path: Path) -> None:
+    dsn = embedded.dsn(killable)
+    held = "select distinct source from ragdb.chunks where source like 'w/%' order by source"
+
+    def holds(*sources: str) -> None:
+        with psycopg.connect(dsn, autocommit=True) as db:
+            until(lambda: [source for (source,) in db.execute(held)] == [*sources])
+
+    (tmp_path / "a.txt").write_text("Refunds take fourteen days.")
+    (tmp_path / "b.txt").write_text("Returns are free.")
+    asked = ("ingest", str(tmp_path), "-c", "watched", "--prefix", "w", "--watch", "--prune")
+    with running(killable, *asked) as watch:
+        holds("w/a.txt", "w/b.txt")
+        kill(killable)
+        (tmp_path / "b.txt").unlink()
+        until(lambda: watch.said(AGAIN) == 1)
+        holds("w/a.txt")
+        (tmp_path / "c.txt").write_text("Exchanges are free, too.")
+        holds("w/a.txt", "w/c.txt")
+
+
 def test_a_server_that_was_stopped_stays_so(killable: Path) -> None:
     embedded.dsn(killable)
     with running(killable, "serve", "--port", "0") as site:
