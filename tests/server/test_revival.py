@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -211,3 +212,17 @@ def test_the_file_of_a_server_says_whether_it_died(killable: Path) -> None:
     embedded.stop(killable)
     assert not embedded.revive(killable)
     embedded.start(killable)
+
+
+@pytest.mark.parametrize(
+    ("state", "died"),
+    [("shut down in recovery", False), ("shutting down", False), ("in crash recovery", True)],
+)
+def test_one_that_was_killed_while_it_stopped_stays_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, died: bool
+) -> None:
+    (tmp_path / "PG_VERSION").touch()
+    said = f"Catalog version number: 1\nDatabase cluster state:               {state}\n"
+    monkeypatch.setattr(embedded, "run", lambda *_: subprocess.CompletedProcess([], 0, "", said))
+    monkeypatch.setattr(embedded, "launch", lambda *_: None)
+    assert embedded.revive(tmp_path) == died
