@@ -48,7 +48,7 @@ def status(folder: Path | None = None, version: int = 18) -> Status | None:
         lines = (folder / "postmaster.pid").read_text().splitlines()
     except OSError:
         return None
-    if len(lines) < 8 or lines[7].strip() != "ready":
+    if len(lines) < 8:  # it has just begun
         return None
     found = Status(int(lines[0]), folder, version, Path(lines[4]))
     # the file outlives a killed server; an answer on the socket does not, and may be a refusal

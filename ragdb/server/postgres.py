@@ -101,7 +101,14 @@ def initialise(folder: Path, version: int) -> None:
         raise _failed(
             folder.parent, f"a data folder cannot be created in {folder}: {done.stderr.strip()}"
         )
-    draft.rename(folder)
+    try:
+        draft.rename(folder)
+    except OSError as error:
+        shutil.rmtree(draft)
+        raise EmbeddedError(
+            f"a data folder cannot be put into {folder}: {error.strerror}; move what is there away,"
+            " or set RAGDB_HOME to another folder"
+        ) from None
 
 
 def _failed(folder: Path, message: str) -> EmbeddedError:

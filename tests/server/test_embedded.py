@@ -251,6 +251,40 @@ def test_a_program_that_got_the_number_of_a_killed_server_does_not_stop_the_next
         other.wait()
 
 
+@pytest.mark.parametrize("left", ["", "no number\n", "no line"])
+def test_what_is_no_number_of_a_server_is_left_to_postgresql(tmp_path: Path, left: str) -> None:
+    (tmp_path / "postmaster.pid").write_text(left)
+    leftover.disown(tmp_path / "postmaster.pid", tmp_path)
+    assert (tmp_path / "postmaster.pid").read_text() == left
+
+
+def test_a_backend_of_a_killed_server_that_still_works_is_waited_for(
+    dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = embedded.status(home / "pg18")
+    assert found is not None
+    killed, waits = psutil.Process(found.pid), []
+    left = psycopg.connect(dsn)
+    backend = psutil.Process(left.info.backend_pid)
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        backend.resume()
+        time.sleep(seconds)
+
+    monkeypatch.setattr(postgres, "time", Mock(monotonic=time.monotonic, sleep=sleep))
+    backend.suspend()
+    killed.kill()
+    until(lambda: not killed.is_running() or killed.status() == psutil.STATUS_ZOMBIE)
+    try:
+        assert embedded.dsn(home / "pg18") == dsn
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            backend.resume()
+        left.close()
+    assert waits
+
+
 @pytest.mark.usefixtures("dsn")
 def test_a_server_that_lives_keeps_its_number_also_by_a_link_to_its_folder(home: Path) -> None:
     pid_file = home / "pg18/postmaster.pid"
@@ -369,6 +403,16 @@ def test_stopping_what_does_not_run_says_so(home: Path) -> None:
     assert not embedded.stop(home / "nothing")
 
 
+def test_a_server_that_does_not_stop_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "pg_ctl: server does not shut down"
+    monkeypatch.setattr(embedded, "status", lambda *_: embedded.Status(1, home, 18, home))
+    monkeypatch.setattr(
+        embedded, "run", lambda *_: subprocess.CompletedProcess([], 1, "", f"{said}\n")
+    )
+    with pytest.raises(postgres.EmbeddedError, match=f"{home / 'pg18'} does not stop: {said}$"):
+        embedded.stop(home / "pg18")
+
+
 def test_a_server_that_another_has_stopped_meanwhile_is_stopped(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,6 +445,29 @@ def test_a_first_start_that_was_killed_is_done_again(home: Path) -> None:
     assert value(embedded.start(home / "again"), "select 1") == 1
     embedded.stop(home / "again")
     assert not draft.exists()
+
+
+def test_a_folder_that_holds_something_else_is_left_as_it_is_and_the_caller_told(
+    home: Path,
+) -> None:
+    """As a restore that was stopped, or a disk that is mounted there, leaves it."""
+    folder = home / "half"
+    folder.mkdir()
+    (folder / "base.tar").write_text("a backup")
+    with pytest.raises(
+        postgres.EmbeddedError, match=f"{folder}: Directory not empty; move"
+    ) as told:
+        embedded.start(folder)
+    assert "or set RAGDB_HOME to another folder" in str(told.value)
+    assert [file.read_text() for file in folder.iterdir()] == ["a backup"]
+    assert not (home / "half.draft").exists()
+
+
+def test_a_folder_may_have_any_sign_that_a_uri_has_another_way(home: Path) -> None:
+    folder = home / "my 50%25 & more?#/pg18"
+    superuser = embedded.start(folder)
+    assert value(superuser, "show data_directory") == str(folder)
+    embedded.stop(folder)
 
 
 def test_the_mask_of_the_caller_does_not_matter(home: Path) -> None:

@@ -221,8 +221,12 @@ def test_the_file_of_a_server_says_whether_it_died(killable: Path) -> None:
 def test_one_that_was_killed_while_it_stopped_stays_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, died: bool
 ) -> None:
+    lock, started = threading.Lock(), []
     (tmp_path / "PG_VERSION").touch()
     said = f"Catalog version number: 1\nDatabase cluster state:               {state}\n"
     monkeypatch.setattr(embedded, "run", lambda *_: subprocess.CompletedProcess([], 0, "", said))
-    monkeypatch.setattr(embedded, "launch", lambda *_: None)
+    monkeypatch.setattr(embedded, "_lock", lambda _: lock)
+    # who stops it holds the lock until the file says so
+    monkeypatch.setattr(embedded, "launch", lambda *_: started.append(lock.locked()))
     assert embedded.revive(tmp_path) == died
+    assert started == [True] * died
