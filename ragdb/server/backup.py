@@ -89,10 +89,12 @@ def recognised(dump: Path) -> str:
 
 def _restore(dump: Path, copy: str) -> None:
     database, secret = settings.for_program(copy)
-    # in one transaction: what cannot be restored whole is not a backup
-    program = [settings.program("pg_restore", copy), "--exit-on-error", "--single-transaction"]
+    program = settings.program("pg_restore", copy)
+    # in one transaction: what cannot be restored whole is not a backup. A subscription would keep
+    # the copy from being dropped, and name a slot that the original reads.
+    flags = ["--exit-on-error", "--single-transaction", "--no-subscriptions"]
     done = subprocess.run(
-        [*program, "-d", database, str(dump.absolute())],
+        [program, *flags, "-d", database, str(dump.absolute())],
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
         env={**os.environ, "LC_ALL": "C", **secret},
     )  # fmt: skip

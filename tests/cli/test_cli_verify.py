@@ -287,6 +287,26 @@ def test_a_backup_is_restored_beside_verified_and_dropped(
     assert databases(server18.uri) == before
 
 
+def test_a_backup_of_a_subscriber_subscribes_to_nothing_and_is_dropped(
+    run: Run, clone: str, server18: Server, tmp_path: Path
+) -> None:
+    """A database with a subscription is not dropped, and a subscription takes its slot along."""
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute(
+            "create subscription copied connection 'dbname=elsewhere' publication all_of_it"
+            " with (connect = false)"
+        )
+        try:
+            dump = dump_of(clone, "-Fc", tmp_path / "dump")
+        finally:
+            db.execute("alter subscription copied set (slot_name = none)")
+            db.execute("drop subscription copied")
+    before = databases(server18.uri)
+    good = run("backup", "verify", dump, "--dsn", clone)
+    assert good.exit_code == 0, good.output
+    assert databases(server18.uri) == before
+
+
 def test_what_is_not_a_dump_is_refused(
     docs: Run, clone: str, server18: Server, tmp_path: Path
 ) -> None:
