@@ -69,9 +69,13 @@ def backup_verify(
     the role must be allowed to create databases. Restoring runs the SQL of the dump: verify dumps
     of your own.
     """
+    import signal
+
     from ragdb.client.client import Client
     from ragdb.server import backup, signing
 
+    # as Ctrl-C: the copy is as large as what was dumped, and is not to stay
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     found: list[dict[str, Any]] = []
     with backup.restored(dump, session.dsn and session.target.conninfo, session.note) as copy:
         session.note("restored; verifying what was restored")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 from collections.abc import Callable
@@ -18,6 +19,8 @@ import ragdb
 from ragdb.client.client import Client
 from ragdb.server import postgres, signing
 from tests.conftest import Run, Server
+from tests.forked import Forked
+from tests.waiting import until
 
 pytestmark = pytest.mark.long
 
@@ -304,6 +307,26 @@ def test_a_backup_of_a_subscriber_subscribes_to_nothing_and_is_dropped(
     before = databases(server18.uri)
     good = run("backup", "verify", dump, "--dsn", clone)
     assert good.exit_code == 0, good.output
+    assert databases(server18.uri) == before
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_backup_whose_verification_is_stopped_leaves_no_copy(
+    clone: str, server18: Server, tmp_path: Path, number: signal.Signals
+) -> None:
+    """As a timer of systemd stops what takes too long."""
+    dump = dump_of(clone, "-Fc", tmp_path / "dump")
+    before = databases(server18.uri)
+    told = ("backup", "verify", str(dump), "--dsn", clone)
+    with (
+        psycopg.connect(clone, autocommit=True) as db,
+        Forked(*told, env={**os.environ}) as running,
+    ):
+        restoring = "select from pg_stat_activity where datname ~ '^ragdb_backup_'"
+        until(lambda: db.execute(restoring).fetchall())
+        running.send_signal(number)
+        assert running.wait(120) == 130
     assert databases(server18.uri) == before
 
 
