@@ -41,8 +41,13 @@ def data_folder(version: int = 18) -> Path:
     return home() / f"pg{version}"
 
 
-def status(folder: Path | None = None, version: int = 18) -> Status | None:
-    """The running server of a data folder, or None."""
+def status(
+    folder: Path | None = None, version: int = 18, *, is_ready: bool = True
+) -> Status | None:
+    """The running server of a data folder, or None.
+
+    Where it need not be ready, it may take no connection yet, or none any more.
+    """
     folder = (folder or data_folder(version)).absolute()
     try:
         lines = (folder / "postmaster.pid").read_text().splitlines()
@@ -52,7 +57,8 @@ def status(folder: Path | None = None, version: int = 18) -> Status | None:
         return None
     found = Status(int(lines[0]), folder, version, Path(lines[4]))
     # the file outlives a killed server; an answer on the socket does not, and may be a refusal
-    return found if PGconn.ping(found.superuser.encode()) == Ping.OK else None
+    answer = PGconn.ping(found.superuser.encode())
+    return found if answer == Ping.OK or (answer == Ping.REJECT and not is_ready) else None
 
 
 def start(folder: Path | None = None, version: int = 18, say: Say | None = None) -> str:
@@ -104,10 +110,10 @@ def _died(folder: Path, version: int) -> bool:
 def stop(folder: Path | None = None, version: int = 18) -> bool:
     """Stop the server and return whether one was running. Open transactions are rolled back."""
     folder = (folder or data_folder(version)).absolute()
-    if status(folder, version) is None:
+    if status(folder, version, is_ready=False) is None:
         return False
     with _lock(folder):
-        if status(folder, version) is None:  # another has stopped it
+        if status(folder, version, is_ready=False) is None:  # another has stopped it
             return False
         done = run(folder, version, "pg_ctl", "stop", "-w", "-m", "fast", "-D", str(folder))
     if done.returncode:

@@ -19,6 +19,7 @@ from unittest.mock import Mock
 import psutil
 import psycopg
 import pytest
+from psycopg.pq import Ping
 
 from ragdb.server import configuration, embedded, leftover, manual, migrate, postgres, scripts
 from tests.waiting import until
@@ -399,13 +400,26 @@ def test_a_server_in_a_container_takes_memory_by_what_the_container_may_have(
     assert configuration.first()["shared_buffers"] == f"{buffers}MB"
 
 
+def test_one_that_takes_no_connection_is_stopped_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as it starts, or recovers from the loss of a process."""
+    folder = home / "busy"
+    embedded.start(folder)
+    monkeypatch.setattr(embedded, "PGconn", Mock(ping=lambda _: Ping.REJECT))
+    assert embedded.status(folder) is None
+    assert (folder / "postmaster.pid").exists()
+    assert embedded.stop(folder)
+    assert not (folder / "postmaster.pid").exists()
+
+
 def test_stopping_what_does_not_run_says_so(home: Path) -> None:
     assert not embedded.stop(home / "nothing")
 
 
 def test_a_server_that_does_not_stop_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = "pg_ctl: server does not shut down"
-    monkeypatch.setattr(embedded, "status", lambda *_: embedded.Status(1, home, 18, home))
+    monkeypatch.setattr(embedded, "status", lambda *_, **__: embedded.Status(1, home, 18, home))
     monkeypatch.setattr(
         embedded, "run", lambda *_: subprocess.CompletedProcess([], 1, "", f"{said}\n")
     )
@@ -417,7 +431,7 @@ def test_a_server_that_another_has_stopped_meanwhile_is_stopped(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = iter([embedded.Status(1, home, 18, home), None])
-    monkeypatch.setattr(embedded, "status", lambda *_: next(seen))
+    monkeypatch.setattr(embedded, "status", lambda *_, **__: next(seen))
     assert not embedded.stop(home / "pg18")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb.server import embedded, reviving
+from ragdb.server import embedded, postgres, reviving
 from ragdb.server.postgres import EmbeddedError
 from ragdb.server.settings import LIBPQ
 from tests.embedding import make_embedder
@@ -200,8 +200,9 @@ def test_a_server_that_cannot_start_is_tried_once_in_a_while(
     now += reviving.PAUSE
     assert not revive()
     assert len(tried) == 2
-    monkeypatch.undo()
+    monkeypatch.setattr(embedded, "launch", postgres.launch)
     embedded.start(killable)
+    assert revive()
 
 
 def test_the_file_of_a_server_says_whether_it_died(killable: Path) -> None:
