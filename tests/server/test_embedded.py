@@ -389,15 +389,23 @@ def test_in_a_container_processes_do_not_share_memory_by_the_few_files_it_allows
 
 
 @pytest.mark.parametrize(
-    ("limit", "buffers"), [("max", 1024), ("536870912", 128), ("4294967296", 512)]
+    ("limit", "buffers", "build", "cache"),
+    [("max", 1024, 512, 32768), ("536870912", 128, 64, 256), ("4294967296", 512, 256, 2048)],
 )
 def test_a_server_in_a_container_takes_memory_by_what_the_container_may_have(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, buffers: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    buffers: int,
+    build: int,
+    cache: int,
 ) -> None:
     (tmp_path / "memory.max").write_text(f"{limit}\n")
     monkeypatch.setattr(configuration, "LIMITS", (tmp_path / "memory.max", tmp_path / "none"))
-    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2**22}.get)
-    assert configuration.first()["shared_buffers"] == f"{buffers}MB"
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2**24}.get)
+    names = ("shared_buffers", "maintenance_work_mem", "effective_cache_size")
+    set_to = configuration.first()
+    assert [set_to[name] for name in names] == [f"{size}MB" for size in (buffers, build, cache)]
 
 
 def test_one_that_takes_no_connection_is_stopped_too(

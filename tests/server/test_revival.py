@@ -205,6 +205,23 @@ def test_a_server_that_cannot_start_is_tried_once_in_a_while(
     assert revive()
 
 
+def test_a_server_that_dies_again_and_again_is_started_once_in_a_while(
+    killable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGDB_HOME", str(killable.parent))
+    now = 1000.0
+    monkeypatch.setattr(reviving, "monotonic", lambda: now)
+    revive = reviving.Reviver()
+    embedded.start(killable)
+    kill(killable)
+    for _ in range(2):
+        assert revive()
+        kill(killable)
+        assert not revive()
+        now += reviving.PAUSE
+    assert revive()
+
+
 def test_the_file_of_a_server_says_whether_it_died(killable: Path) -> None:
     embedded.start(killable)
     assert not embedded.revive(killable)
