@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 import ragdb
 from ragdb.client.client import Client
-from ragdb.server import postgres, signing
+from ragdb.server import embedded, postgres, settings, signing
 from tests.conftest import Run, Server
 from tests.forked import Forked
 from tests.waiting import until
@@ -285,9 +285,51 @@ def test_a_backup_is_restored_beside_verified_and_dropped(
     assert docs("keys", "create", "k1").exit_code == 0
     record(clone, 2)
     before = databases(server18.uri)
-    good = docs("backup", "verify", dump_of(clone, form, tmp_path / "dump"), "--dsn", clone)
+    dump = dump_of(clone, form, tmp_path / "dump")
+    # what a server has for new databases is in none that is restored
+    with psycopg.connect(server18.dsn("template1")) as template:
+        template.execute("create schema ragdb")
+    try:
+        good = docs("backup", "verify", dump, "--dsn", clone)
+    finally:
+        with psycopg.connect(server18.dsn("template1")) as template:
+            template.execute("drop schema ragdb")
     assert good.exit_code == 0, good.output
     assert databases(server18.uri) == before
+
+
+def test_who_may_create_no_database_is_told_to_name_another_role(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    (tmp_path / "dump").write_bytes(b"PGDMP and more")
+    result = run("backup", "verify", tmp_path / "dump", "--dsn", f"{clone} user=stranger")
+    assert result.exit_code == 3
+    assert "a scratch database cannot be made: permission denied" in result.stderr
+    assert "--dsn of a role that may create databases, or leave it out" in result.stderr
+
+
+def test_pg_restore_gets_the_password_in_its_environment_alone(
+    run: Run, clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dump").write_bytes(b"PGDMP and more")
+    program = tmp_path / "pg_restore"
+    program.write_text('#!/bin/sh\necho "$PGPASSWORD for $*" >&2; exit 1\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(settings, "program", lambda *_: str(program))
+    result = run("backup", "verify", tmp_path / "dump", "--dsn", f"{clone} password=geheim")
+    assert "cannot be restored: geheim for " in result.stderr
+    assert result.stderr.count("geheim") == 1
+
+
+def test_a_backup_is_restored_on_the_embedded_server_where_no_flag_names_one(
+    run: Run, clone: str, server18: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the environment names: there a copy may be too much."""
+    (tmp_path / "dump").write_bytes(b"PGDMP and more")
+    monkeypatch.setattr(embedded, "start", lambda: server18.uri)
+    monkeypatch.setenv("RAGDB_DATABASE_URL", f"{clone} user=stranger")
+    result = run("backup", "verify", tmp_path / "dump")
+    assert "the dump cannot be restored" in result.stderr
 
 
 def test_a_backup_of_a_subscriber_subscribes_to_nothing_and_is_dropped(

@@ -214,6 +214,20 @@ def test_init_after_a_restore_without_owner_leaves_no_right_to_others(
         run_by(database, "postgres", ["drop database copy with (force)"])
 
 
+def test_a_backup_is_verified_on_a_server_that_has_never_heard_of_ragdb(
+    database: str, tmp_path: Path
+) -> None:
+    """As after the loss of the server that it was taken from."""
+    assert says(database, "postgres", "init", "--no-manual").exit_code == 0
+    dump = tmp_path / "dump"
+    subprocess.run([postgres.binary("pg_dump"), "-Fc", "-f", dump, "-d", database], check=True)
+    run_by(database, "postgres", ["drop extension vector cascade"])
+    run_by(database, "postgres", [f"drop owned by {', '.join(roles.ROLES)} cascade"])
+    run_by(database, "postgres", [f"drop role {', '.join(roles.ROLES)}"])
+    good = says(database, "postgres", "backup", "verify", str(dump))
+    assert good.exit_code == 0, good.output
+
+
 @pytest.mark.parametrize(
     ("schema", "made"),
     [
