@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from ragdb import Database, errors
 from ragdb.ingest import blob
@@ -23,6 +24,12 @@ from tests.forked import PROCESSES
 from tests.waiting import until
 
 LEASE = 60  # seconds, for which no machine holds up a heart
+
+
+INGEST = """
+    select ragdb.rag_ingest(jsonb_build_object('params', '{"corpus": "docs"}'::jsonb, 'input',
+      jsonb_build_object('doc_cid',
+        ragdb.put_blob(convert_to(%s, 'UTF8'), 'text/plain', 'docs'))))"""
 
 
 def slow_worker(dsn: str, log: Path, errors: Path) -> None:
@@ -398,11 +405,34 @@ def test_an_unforeseen_exception_of_a_reader_is_the_failure_of_its_blob_alone(
     monkeypatch.setattr(blob, "read", stumble)
     with corpus_of(clone, 0) as db:
         for text in ("Alpha", "Beta", "Gamma"):
-            db.execute(
-                "select ragdb.rag_ingest(jsonb_build_object('params', jsonb_build_object("
-                "'corpus', 'docs'), 'input', jsonb_build_object('doc_cid',"
-                " ragdb.put_blob(convert_to(%s, 'UTF8'), 'text/plain', 'docs'))))",
-                (text,),
-            )
+            db.execute(INGEST, (text,))
         done = Worker(clone).run(until="idle")
         assert (done.read, done.errors) == (2, {"KeyError: 'missing'": 1})
+        # it is tried again
+        left = db.execute("select failures, failed_at from ragdb.ingest_jobs").fetchall()
+        assert left == [(1, None)]
+
+
+def test_what_another_worker_has_done_meanwhile_is_nobodys_failure(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the lease ran out because a machine stood still."""
+    plain = blob.read
+
+    def late(job: Any) -> Any:
+        db.execute("delete from ragdb.ingest_jobs")
+        return plain(job)
+
+    class Late(encoders.HashEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            db.execute("delete from ragdb.embed_jobs")
+            return super().encode(texts)
+
+    monkeypatch.setattr(blob, "read", late)
+    monkeypatch.setattr(embedders, "_load", lambda *_: Late(WIDTH))
+    with corpus_of(clone, 0) as db:
+        db.execute(INGEST, ("Alpha",))
+        asked = {"params": {"model": "hash"}, "input": {"texts": ["x"]}}
+        db.execute("select ragdb.embed_text(%s)", (Jsonb(asked),))
+        done = Worker(clone).run(until="idle")
+        assert (done.read, done.queries, done.failed) == (0, 0, 0)

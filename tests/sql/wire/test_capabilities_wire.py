@@ -8,12 +8,14 @@ import json
 import math
 import threading
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import jsonschema
+import numpy as np
 import psycopg
 import pytest
 from psycopg.rows import dict_row
@@ -21,7 +23,10 @@ from psycopg.types.json import Jsonb
 
 import ragdb
 from ragdb import errors
+from ragdb.ingest import blob
 from ragdb.ingest.payload import to_payload
+from ragdb.models import embedders
+from ragdb.models.encoders import HashEncoder, InputRefused, ProviderDown
 from ragdb.models.worker import Worker
 from ragdb.readers import formats
 from ragdb.readers.read import read
@@ -712,6 +717,61 @@ def test_a_chat_is_a_conversation_through_rag_ingest_too(clone: str, value: Any)
             (cids[0], cids[0]),
         ).fetchall()
         assert turns == [("The machine", m["role"], m["content"]) for m in CHAT]
+
+
+def test_a_blob_with_the_id_of_another_document_is_a_conflict(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = blob.read
+    monkeypatch.setattr(blob, "read", lambda job: {**plain(job), "external_id": "r1"})
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        for text in ("Alpha.", "Beta."):
+            cid = one(db, "select ragdb.put_blob(convert_to(%s, 'UTF8'), 'text/plain')", text)
+            request = {"params": {"corpus": "docs"}, "input": {"doc_cid": cid}}
+            assert call(db, "rag_ingest", request)["error"] == "partition"
+            Worker(clone).run(until="idle")
+            answer = call(db, "rag_ingest", request)
+        assert answer["error"] == "conflict"
+        assert 'want the external_id "r1"' in answer["message"]
+        assert "names one document of a corpus" in answer["hint"]
+
+
+class Refusing(HashEncoder):
+    def encode(self, texts: Sequence[str]) -> Any:
+        raise InputRefused("the endpoint refuses the input: HTTP 400")
+
+
+class Wrong(HashEncoder):
+    def encode(self, texts: Sequence[str]) -> Any:
+        return np.full((len(texts), WIDTH), np.nan, np.float32)
+
+
+class Away(HashEncoder):
+    def encode(self, texts: Sequence[str]) -> Any:
+        raise ProviderDown("the endpoint does not answer")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "word", "said"),
+    [
+        (Refusing, "bad_request", "refuses the input"),
+        (Wrong, "bad_request", "not finite"),
+        (Away, "partition", ""),
+    ],
+)
+def test_a_worker_ends_a_request_to_embed_where_another_try_is_of_no_use(
+    clone: str, monkeypatch: pytest.MonkeyPatch, encoder: type[HashEncoder], word: str, said: str
+) -> None:
+    monkeypatch.setattr(embedders, "_load", lambda *_: encoder(WIDTH))
+    request = {"params": {"model": "hash"}, "input": {"texts": ["x"]}}
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_embedder(db)
+        call(db, "embed_text", request)
+        assert Worker(clone).run(until="idle").failed == 1
+        answer = call(db, "embed_text", request)
+        assert answer["error"] == word
+        assert said in answer["message"]
 
 
 def test_the_client_asks_until_a_worker_has_answered(clone: str) -> None:
