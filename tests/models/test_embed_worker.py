@@ -16,6 +16,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb import Database, errors
+from ragdb.client._generated.functions import Functions
 from ragdb.ingest import blob
 from ragdb.models import embedders, encoders, local, worker
 from ragdb.models.worker import Worker
@@ -411,6 +412,27 @@ def test_an_unforeseen_exception_of_a_reader_is_the_failure_of_its_blob_alone(
         # it is tried again
         left = db.execute("select failures, failed_at from ragdb.ingest_jobs").fetchall()
         assert left == [(1, None)]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (psycopg.errors.UntranslatableCharacter, "unsupported Unicode escape sequence"),
+        (psycopg.errors.ProgramLimitExceeded, "string is too long for tsvector"),
+    ],
+)
+def test_a_document_that_postgresql_cannot_hold_ends_no_worker(
+    clone: str, monkeypatch: pytest.MonkeyPatch, error: type[psycopg.Error], said: str
+) -> None:
+    def refused(*_: Any) -> None:
+        raise error(said)
+
+    monkeypatch.setattr(Functions, "complete_ingest_job", refused)
+    with corpus_of(clone, 0) as db:
+        db.execute(INGEST, ("Alpha",))
+        assert Worker(clone).run(until="idle").errors == {said: 1}
+        left = db.execute("select error, message from ragdb.ingest_jobs").fetchall()
+        assert left == [("bad_request", said)]
 
 
 def test_what_another_worker_has_done_meanwhile_is_nobodys_failure(
