@@ -33,21 +33,25 @@ class Ways:
         if server.version in self._with_extension:
             return
         self._with_extension.add(server.version)
-        home = server.folder.parent
+        folder = self.offered(server)
         if server.version >= 18:
-            folder = home / "extension"
             folder.mkdir()
             folder.chmod(0o755)
             with psycopg.connect(server.uri, autocommit=True) as connection:
-                connection.execute(f"alter system set extension_control_path = '$system:{home}'")
+                path = f"$system:{folder.parent}"
+                connection.execute(f"alter system set extension_control_path = '{path}'")
                 connection.execute("select pg_reload_conf()")
-        else:
-            # of the run's own: tests/programs.py
-            folder = postgres.programs(server.version).parent / "share/postgresql/extension"
         shutil.copy(ROOT / "extension/ragdb.control", folder)
         (folder / extension.path().name).write_text(extension.script())
         for file in ("ragdb.control", extension.path().name):
             (folder / file).chmod(0o644)
+
+    def offered(self, server: Server) -> Path:
+        """The folder where a server looks for the files of the extension."""
+        if server.version >= 18:
+            return server.folder.parent / "extension"
+        # of the run's own: tests/programs.py
+        return postgres.programs(server.version).parent / "share/postgresql/extension"
 
     def database(self, server: Server, way: str, stack: ExitStack) -> str:
         """DSN of a new database made by 'migrate', 'alembic', 'extension', or 'empty'."""

@@ -10,7 +10,7 @@ import pytest
 
 import ragdb
 from ragdb import extension
-from ragdb.server import migrate, postgres
+from ragdb.server import migrate, postgres, prepare
 from tests.conftest import OLDER_BY_NIGHT, Server
 from tests.schema.conftest import Ways
 from tests.schema.facts import difference, facts
@@ -82,6 +82,29 @@ def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> 
         assert connection.execute("select to_regclass('ragdb.alembic_version')").fetchone() == (
             None,
         )
+
+
+@OLDER_BY_NIGHT
+def test_migrate_brings_the_extension_to_a_newer_version_once_by_who_owns_it(
+    any_version: Server, ways: Ways, make: Any
+) -> None:
+    dsn = make("extension")
+    control = ways.offered(any_version) / "ragdb.control"
+    now = control.read_text()
+    script = control.with_name(f"ragdb--{ragdb.__version__}--99.0.sql")
+    script.write_text("create table ragdb.newer ();")
+    script.chmod(0o644)
+    try:
+        control.write_text(now.replace(ragdb.__version__, "99.0"))
+        with pytest.raises(prepare.NotReady, match="belongs to another role") as refused:
+            migrate.migrate(psycopg.conninfo.make_conninfo(dsn, user="stranger"))
+        assert refused.value.statements == ["alter extension ragdb update;"]
+        assert [migrate.migrate(dsn) for _ in range(2)] == [True, False]
+        with psycopg.connect(dsn) as connection:
+            assert connection.execute("select from ragdb.newer").fetchall() == []
+    finally:
+        control.write_text(now)
+        script.unlink()
 
 
 @OLDER_BY_NIGHT

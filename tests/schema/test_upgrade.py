@@ -10,9 +10,11 @@ import sys
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+from alembic import command
 
 from ragdb.server import code, migrate, prepare, scripts
 from tests.conftest import OLDER_BY_NIGHT, Login, Server
@@ -100,7 +102,7 @@ def upgrade() -> None:
 def next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of a second revision, which the package has from now on."""
     root = Path(str(files("ragdb.migrations")))
-    copy = Path(shutil.copytree(root, tmp_path / "migrations"))
+    copy = Path(shutil.copytree(root, tmp_path / "100% of them"))
     folder = copy / "versions/0002_next"
     folder.mkdir()
     folder.with_suffix(".py").write_text(NEXT)
@@ -283,6 +285,28 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
             assert migrate.migrate(plain)
         finally:
             executes(dsn, "revoke ragdb_owner, ragdb_admin from stranger")
+
+
+@pytest.mark.parametrize(("deadlocks", "tries"), [(4, 5), (9, 5)])
+def test_an_upgrade_that_meets_a_deadlock_is_tried_again_but_not_for_ever(
+    clone: str, monkeypatch: pytest.MonkeyPatch, deadlocks: int, tries: int
+) -> None:
+    upgrade, tried = command.upgrade, []
+
+    def unlucky(*given: Any) -> None:
+        tried.append(given)
+        if len(tried) <= deadlocks:
+            raise psycopg.errors.DeadlockDetected("deadlock detected")
+        upgrade(*given)
+
+    monkeypatch.setattr(command, "upgrade", unlucky)
+    executes(clone, "comment on schema ragdb is 'older'")
+    if deadlocks < tries:
+        assert migrate.migrate(clone)
+    else:
+        with pytest.raises(psycopg.errors.DeadlockDetected):
+            migrate.migrate(clone)
+    assert len(tried) == tries
 
 
 def test_an_upgrade_whose_connection_is_ended_says_what_ended_it_and_leaves_nothing(
