@@ -287,6 +287,17 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
             executes(dsn, "revoke ragdb_owner, ragdb_admin from stranger")
 
 
+def test_an_old_pgvector_is_updated_by_who_owns_it(clone: str) -> None:
+    executes(
+        clone,
+        "update pg_extension set extversion = '0.7.4' where extname = 'vector'",
+        "comment on schema ragdb is 'older'",
+    )
+    with pytest.raises(prepare.NotReady) as refused:
+        migrate.migrate(psycopg.conninfo.make_conninfo(clone, user="owner"))
+    assert refused.value.statements == ["alter extension vector update;"]
+
+
 @pytest.mark.parametrize(("deadlocks", "tries"), [(4, 5), (9, 5)])
 def test_an_upgrade_that_meets_a_deadlock_is_tried_again_but_not_for_ever(
     clone: str, monkeypatch: pytest.MonkeyPatch, deadlocks: int, tries: int
