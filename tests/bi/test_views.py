@@ -448,3 +448,16 @@ def test_a_stranger_sees_nothing(any_db: Connection) -> None:
     any_db.execute("set role stranger")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         any_db.execute("select * from bi.metric_definitions")
+
+
+def test_a_session_of_bi_reader_only_reads_and_has_limits(clone: str) -> None:
+    with psycopg.connect(clone, user="bi_reader", autocommit=True) as reader:
+        shown = [
+            reader.execute(f"show {name}").fetchone()
+            for name in ("statement_timeout", "idle_in_transaction_session_timeout")
+        ]
+        assert shown == [("30s",), ("1min",)]
+        # found without its schema
+        assert reader.execute("select count(*) from dim_corpus").rowcount == 1
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            reader.execute("create temporary table mine (a int)")

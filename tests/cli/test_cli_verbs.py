@@ -877,7 +877,8 @@ def test_init_that_waits_for_a_writer_holds_up_nobody_else(
     run: Run, clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A call may write for minutes, and by then `init` has locks on much else."""
-    monkeypatch.setattr(migrate, "PAUSE_S", 0.05)
+    pauses: list[float] = []
+    monkeypatch.setattr(migrate, "time", Mock(sleep=pauses.append))
     monkeypatch.setattr(migrate, "AT_MOST", "200ms")
 
     with ThreadPoolExecutor(1) as pool, psycopg.connect(clone) as writer:
@@ -889,11 +890,13 @@ def test_init_that_waits_for_a_writer_holds_up_nobody_else(
             reader.execute("set statement_timeout = '20s'")
             for table in ("access_events", "documents", "chunks"):
                 reader.execute(f"select from ragdb.{table}")
+        until(lambda: len(pauses) > 1)
         assert not init.done()
         writer.rollback()
         result = init.result()
     assert result.exit_code == 0
-    assert "others use what it changes" in result.stderr
+    assert set(pauses) == {5}
+    assert result.stderr.count("others use what it changes; it tries again every 5 seconds") == 1
 
 
 def test_a_limit_of_the_session_ends_an_init_that_waits(
