@@ -99,7 +99,10 @@ def _restore(dump: Path, copy: str) -> None:
         env={**os.environ, "LC_ALL": "C", **secret},
     )  # fmt: skip
     if done.returncode:
-        raise BackupError(f"the dump cannot be restored: {done.stderr.strip()[-2000:]}")
+        raise BackupError(
+            f"the dump cannot be restored: {done.stderr.strip()[-2000:]}",
+            "where a role or an extension is missing, give --dsn of a server that has it",
+        )
     with psycopg.connect(copy) as connection:
         if not connection.execute("select to_regclass('ragdb.retrieval_traces')").fetchone()[0]:  # type: ignore[index]
             raise BackupError("there is no ragdb in the dump", "dump the database that ragdb is in")

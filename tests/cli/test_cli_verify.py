@@ -308,6 +308,20 @@ def test_who_may_create_no_database_is_told_to_name_another_role(
     assert "--dsn of a role that may create databases, or leave it out" in result.stderr
 
 
+def test_a_dump_that_names_a_role_which_is_not_there_is_told_to_need_it(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("create role elsewhere; create table public.mine (a int)")
+        db.execute("alter table public.mine owner to elsewhere")
+        dump = dump_of(clone, "-Fc", tmp_path / "dump")
+        db.execute("drop owned by elsewhere; drop role elsewhere")
+    result = run("backup", "verify", dump, "--dsn", clone)
+    assert result.exit_code == 2
+    assert 'role "elsewhere" does not exist' in result.stderr
+    assert "hint: where a role or an extension is missing, give --dsn of a" in result.stderr
+
+
 def test_pg_restore_gets_the_password_in_its_environment_alone(
     run: Run, clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
