@@ -85,6 +85,17 @@ def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> 
 
 
 @OLDER_BY_NIGHT
+def test_migrate_builds_it_where_backslashes_are_escapes_too(
+    make: Any, migrated: list[str]
+) -> None:
+    dsn = make("empty")
+    migrate.migrate(
+        psycopg.conninfo.make_conninfo(dsn, options="-c standard_conforming_strings=off")
+    )
+    assert difference(migrated, facts_of(dsn)) == ""
+
+
+@OLDER_BY_NIGHT
 def test_migrate_brings_the_extension_to_a_newer_version_once_by_who_owns_it(
     any_version: Server, ways: Ways, make: Any
 ) -> None:
