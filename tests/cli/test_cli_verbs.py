@@ -861,9 +861,13 @@ def test_init_says_whom_it_waits_for(run: Run, clone: str) -> None:
         until(lambda: holder.execute(waiting).fetchall())
         holder.close()
 
-    with ThreadPoolExecutor(1) as pool, psycopg.connect(clone, user="stranger") as holder:
-        holder.autocommit = True
-        holder.execute(lock)
+    with (
+        ThreadPoolExecutor(1) as pool,
+        psycopg.connect(clone, user="stranger", autocommit=True) as holder,
+        psycopg.connect(clone, dbname="postgres", autocommit=True) as elsewhere,
+    ):
+        for each in (holder, elsewhere):
+            each.execute(lock)
         pid = holder.info.backend_pid
         letting_go = pool.submit(let_go, holder)
         result = run("init", "--force", "--no-manual")
@@ -871,6 +875,7 @@ def test_init_says_whom_it_waits_for(run: Run, clone: str) -> None:
     assert result.exit_code == 0
     assert f"waits for process {pid} of role stranger" in result.stderr
     assert f"pg_terminate_backend({pid})" in result.stderr
+    assert result.stderr.count("pg_terminate_backend(") == 1  # nobody of another database
 
 
 def test_init_that_waits_for_a_writer_holds_up_nobody_else(
