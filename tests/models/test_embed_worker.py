@@ -382,6 +382,15 @@ def test_a_text_whose_length_the_tokenizer_cannot_tell_is_embedded(
         assert (done.embedded, done.failed, done.cut) == (5, 0, 0)
 
 
+def test_a_worker_of_one_corpus_leaves_texts_of_none_to_others(clone: str) -> None:
+    with corpus_of(clone, 3) as db:
+        asked = {"params": {"model": "hash"}, "input": {"texts": ["x"]}}
+        db.execute("select ragdb.embed_text(%s)", (Jsonb(asked),))
+        done = Worker(clone, corpus="docs").run(until="idle")
+        assert (done.embedded, done.queries) == (3, 0)
+        assert Worker(clone).run(until="idle").queries == 1
+
+
 def test_an_embedder_that_is_not_known_any_more_ends_no_worker(
     clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
