@@ -16,10 +16,11 @@ import psycopg
 import pytest
 from alembic import command
 
-from ragdb.server import code, migrate, prepare, scripts
+from ragdb.server import code, migrate, prepare, roles, scripts
 from tests.conftest import OLDER_BY_NIGHT, Login, Server
 from tests.schema.conftest import ROOT
 from tests.schema.facts import facts
+from tests.waiting import after_commit
 
 
 def executes(dsn: str, *statements: str) -> None:
@@ -285,6 +286,21 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
             assert migrate.migrate(plain)
         finally:
             executes(dsn, "revoke ragdb_owner, ragdb_admin from stranger")
+
+
+def test_a_role_that_an_installer_of_another_database_makes_meanwhile_is_as_good(
+    clone: str,
+) -> None:
+    making = "create role of_both"
+    with psycopg.connect(clone) as one, psycopg.connect(clone) as other:
+        one.execute(making)
+        try:
+            after_commit(one, other, lambda: roles.make(other, making))
+            roles.make(other, making)  # where it is there already
+            assert other.execute("select 1").fetchone() == (1,)
+        finally:
+            other.rollback()
+            executes(clone, "drop role of_both")
 
 
 def test_an_old_pgvector_is_updated_by_who_owns_it(clone: str) -> None:
