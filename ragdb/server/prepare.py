@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from ragdb.server.roles import ADMITTED, OWNER, SCHEMAS, facts_of, make, role_steps
+from ragdb.server.roles import (
+    ADMITTED,
+    OWNER,
+    ROLES,
+    SCHEMAS,
+    facts_of,
+    make,
+    role_statement,
+    role_steps,
+)
 from ragdb.server.scripts import is_there
 
 if TYPE_CHECKING:
@@ -121,7 +130,7 @@ def prepare(connection: Connection) -> None:
         raise NotReady(
             f"role {facts['me']} may not make all that database {facts['database']} lacks;"
             " a DBA must run there:",
-            _for_the_dba(steps, facts),
+            _for_the_dba(steps),
         )
     for step in steps:
         if step.allowed:
@@ -140,11 +149,13 @@ def admit(connection: Connection) -> str | None:
     return None
 
 
-def _for_the_dba(steps: list[Step], facts: dict[str, Any]) -> list[str]:
+def _for_the_dba(steps: list[Step]) -> list[str]:
     """All that a DBA runs at once, in an order that works, whether a superuser or not."""
     denied = [step.statement for step in steps if not step.allowed]
-    if facts["owner_is_missing"] and any(OWNER in statement for statement in denied):
-        denied = [step.statement for step in steps]
+    everything = [step.statement for step in steps]
+    missing = [role for role in ROLES if role_statement(role) in everything]
+    if any(role in statement for role in missing for statement in denied):
+        denied = everything
     first = next((n for n, s in enumerate(denied) if f"authorization {OWNER}" in s), None)
     if first is not None:
         # PostgreSQL lets only a member make a schema for another role, or a superuser

@@ -166,6 +166,23 @@ def test_init_leaves_its_caller_able_to_work_or_says_once_what_a_dba_must_run(
     works(database, who, tmp_path)
 
 
+def test_what_a_role_of_somebody_else_must_be_given_a_dba_gives(database: str) -> None:
+    """As an older release left it, installed by another."""
+    pgvector(database, "public")
+    run_by(
+        database,
+        "postgres",
+        ["grant create on database mine to admin", "create role ragdb_reader"],
+    )
+    first = says(database, "admin", "init", "--no-manual")
+    assert first.exit_code == 3, first.output
+    todo = statements(first.stdout)
+    assert "grant ragdb_reader to ragdb_writer;" in todo
+    run_by(database, "postgres", todo)
+    second = says(database, "admin", "init", "--no-manual")
+    assert second.exit_code == 0, (todo, second.output)
+
+
 def test_init_after_a_restore_without_owner_leaves_no_right_to_others(
     database: str, tmp_path: Path
 ) -> None:
