@@ -248,6 +248,7 @@ def _hint(error: psycopg.Error) -> str | None:
     """What to do about an error of PostgreSQL, where we know better than its own hint."""
     import psycopg
 
+    from ragdb.cli.lost import is_lost
     from ragdb.client.connecting import is_replaced
 
     if is_lost(error):
@@ -274,20 +275,6 @@ def _hint(error: psycopg.Error) -> str | None:
             " time"
         )
     return HINTS.get(error.sqlstate)
-
-
-def is_lost(error: psycopg.Error) -> bool:
-    """Whether the server ended a connection that there was."""
-    import psycopg
-
-    stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
-    # what psycopg says by itself, and not libpq
-    is_own = isinstance(error, psycopg.OperationalError) and not error.sqlstate and not error.pgconn
-    never = isinstance(error, psycopg.errors.ConnectionTimeout) or str(error).startswith(
-        "failed to resolve host "
-    )
-    lost_its_workers = str(error).startswith("lost connection to parallel worker")
-    return isinstance(error, stopped) or (is_own and not never) or lost_its_workers
 
 
 def is_full(error: Exception) -> bool:
