@@ -7,31 +7,31 @@ comment on type ragdb.advice is
   'that mends it (null: none does).';
 
 -- Returns what is to be done for the ranking of corpora that the caller may read. The mean of fewer
--- than 100 chunks is chance, and soon another.
+-- than 100 chunks is chance, and soon another. What a corpus is stemmed by cannot be changed later,
+-- so another is worth an ingest of its own; few chunks say little.
 create or replace function ragdb_internal.advice_on_corpora() returns setof ragdb.advice
 language sql stable parallel safe
 begin atomic
-  select pg_catalog.concat('corpus ', c.name), c.name, false,
-    pg_catalog.format('chunks are %s%% %s on the mean than its ranking counts with',
-      pg_catalog.round((100 * pg_catalog.abs(c.drift))::numeric),
-      case when c.drift > 0 then 'longer' else 'shorter' end),
-    pg_catalog.concat('ragdb corpus optimize ', c.name)
-  from ragdb.list_corpora() c where c.chunks >= 100 and c.is_drifted
-  union all
-  select pg_catalog.concat('corpus ', c.name), c.name, false,
-    pg_catalog.format('%s of its %s parts were written to since their statistics were summed',
-      c.stale_parts, c.parts),
-    pg_catalog.concat('ragdb corpus sync ', c.name)
-  from ragdb.list_corpora() c where c.stale_parts > 0
-  union all
-  -- it cannot be changed later, so it is worth an ingest of its own; few chunks say little
-  select pg_catalog.concat('corpus ', c.name), c.name, false,
-    pg_catalog.format('most of its documents are in the language %s, and its words are stemmed as '
-      '%s ones', c.language_majority, o.text_config),
-    pg_catalog.concat('ragdb ingest PATH --corpus ANOTHER --text-config ', t.config)
-  from ragdb.list_corpora() c join ragdb.corpora o on o.name = c.name
-    join ragdb_internal.text_configs() t on t.language = c.language_majority
-  where c.chunks >= 20 and c.part_of is null and o.text_config not in (t.config, 'simple');
+  select pg_catalog.concat('corpus ', c.name), c.name, false, a.found, a.fix
+  from ragdb.list_corpora() c join ragdb.corpora o on o.name = c.name cross join lateral (
+    select pg_catalog.format('chunks are %s%% %s on the mean than its ranking counts with',
+        pg_catalog.round((100 * pg_catalog.abs(c.drift))::numeric),
+        case when c.drift > 0 then 'longer' else 'shorter' end),
+      pg_catalog.concat('ragdb corpus optimize ', c.name)
+    where c.chunks >= 100 and c.is_drifted
+    union all
+    select pg_catalog.format('%s of its %s parts were written to since their statistics were '
+        'summed', c.stale_parts, c.parts),
+      pg_catalog.concat('ragdb corpus sync ', c.name)
+    where c.stale_parts > 0
+    union all
+    select pg_catalog.format('most of its documents are in the language %s, and its words are '
+        'stemmed as %s ones', c.language_majority, o.text_config),
+      pg_catalog.concat('ragdb ingest PATH --corpus ANOTHER --text-config ', t.config)
+    from ragdb_internal.text_configs() t
+    where t.language = c.language_majority and c.chunks >= 20 and c.part_of is null
+      and o.text_config not in (t.config, 'simple')
+    ) a (found, fix);
 end;
 
 -- Returns what is to be done for the embeddings of corpora that the caller may read.
@@ -101,6 +101,37 @@ begin atomic
   from ragdb.dead_roles() d;
 end;
 
+-- Returns which transaction, session or slot keeps old versions of rows, and since how many
+-- transactions, where that is so many that whoever changes a row again and again feels it.
+create or replace function ragdb_internal.advice_on_transactions() returns setof ragdb.advice
+language sql stable parallel restricted
+begin atomic
+  select 'transactions', null, false,
+    pg_catalog.format('%s keeps the old versions of rows for %s transactions; writes get slower '
+      'until it ends', h.holder, h.age),
+    h.fix
+  from (
+    select 'process ' || a.pid, pg_catalog.age(a.backend_xmin),
+        pg_catalog.format('let it end, as a backup does, or: select pg_terminate_backend(%s);',
+          a.pid)
+      from pg_catalog.pg_stat_activity a
+      where a.datname = pg_catalog.current_database() and a.pid <> pg_catalog.pg_backend_pid()
+        -- a vacuum keeps none
+        and not exists (select from pg_catalog.pg_stat_progress_vacuum v where v.pid = a.pid)
+    union all
+    select 'prepared transaction ' || ragdb_internal.quote(p.gid),
+        pg_catalog.age(p.transaction), pg_catalog.format('rollback prepared %L;', p.gid)
+      from pg_catalog.pg_prepared_xacts p where p.database = pg_catalog.current_database()
+    union all
+    select 'replication slot ' || ragdb_internal.quote(r.slot_name), pg_catalog.age(r.xmin),
+        pg_catalog.format('see that its standby runs, or: select pg_drop_replication_slot(%L);',
+          r.slot_name)
+      from pg_catalog.pg_replication_slots r
+    ) h (holder, age, fix)
+  where h.age > 10000
+  order by h.age desc limit 1;
+end;
+
 create or replace function ragdb.advice() returns setof ragdb.advice
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -116,10 +147,12 @@ begin
     return query select a.* from ragdb_internal.advice_on_ledger() a;
   end if;
   if has_function_privilege(v_caller, 'ragdb.dead_roles()', 'execute') then
-    return query select a.* from ragdb_internal.advice_on_roles() a;
+    return query
+      select a.* from ragdb_internal.advice_on_roles() a
+      union all select a.* from ragdb_internal.advice_on_transactions() a;
   end if;
 end $$;
 comment on function ragdb.advice is
   'Lists what is to be done in the corpora that the caller may read, for the workers, and (where '
-  'the caller may ask for those) for the ledger and for roles that are gone: each with the command '
-  'or the statement that does it, and whether it is a fault.';
+  'the caller may ask for those) for the ledger, for roles that are gone and for transactions that '
+  'stay open: each with the command or the statement that does it, and whether it is a fault.';

@@ -69,8 +69,9 @@ class Functions(Caller):
 
     def advice(self) -> Rows[rows.Advice]:
         """Lists what is to be done in the corpora that the caller may read, for the workers, and
-        (where the caller may ask for those) for the ledger and for roles that are gone: each
-        with the command or the statement that does it, and whether it is a fault.
+        (where the caller may ask for those) for the ledger, for roles that are gone and for
+        transactions that stay open: each with the command or the statement that does it, and
+        whether it is a fault.
         """
         return self._rows(calls.ADVICE, rows.Advice, locals())
 

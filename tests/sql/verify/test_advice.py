@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 
+import psycopg
 import pytest
 
 from tests.conftest import Connection
 from tests.embedding import make_embedder, one, put
+from tests.waiting import until
 
 Advice = tuple[str, str | None, bool, str, str | None]
 
@@ -137,3 +140,33 @@ def test_of_the_ledger_and_of_roles_only_who_may_ask_is_told(
         assert found["ledger"][4] == "ragdb ledger switch on"
     assert ("corpus docs" in found) == (role == "admin")
     assert one(any_db, "select current_user") == role
+
+
+BURN = """
+    do $$ begin for n in 1 .. 10001 loop
+      begin insert into burnt values (n); exception when division_by_zero then null; end;
+    end loop; end $$
+    """
+
+
+def test_a_snapshot_that_keeps_old_versions_is_named_to_who_can_end_it(any_clone: str) -> None:
+    with (
+        closing(psycopg.connect(any_clone)) as old,
+        psycopg.connect(any_clone, autocommit=True) as db,
+    ):
+        old.execute("set transaction isolation level repeatable read")
+        old.execute("select from ragdb.settings")
+        db.execute("create temp table burnt (n integer)")
+        assert "transactions" not in advice(db)
+        db.execute(BURN)
+        _, corpus, is_fault, found, fix = advice(db)["transactions"]
+        pid = old.info.backend_pid
+        assert (corpus, is_fault) == (None, False)
+        assert re.match(
+            rf"process {pid} keeps the old versions of rows for \d+ transactions", found
+        )
+        db.execute("set role reader")
+        assert "transactions" not in advice(db)
+        db.execute("reset role")
+        assert one(db, str(fix).rpartition("or: ")[2]) is True
+        until(lambda: "transactions" not in advice(db))
