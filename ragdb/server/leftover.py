@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 
 # what PostgreSQL says where a killed server has not gone yet
-SAID = re.compile(r'lock file "[^"\n]*" (already exists|is empty)|pre-existing shared memory')
+SAID = re.compile(r'(lock|PID) file "[^"\n]*" (already exists|is empty)|pre-existing shared memory')
+OLD = 10  # seconds, in which a server that starts has long written its number
 
 
 def disown(pid_file: Path, folder: Path) -> None:
@@ -28,4 +30,14 @@ def disown(pid_file: Path, folder: Path) -> None:
         if gone:
             pid_file.write_text(f"{os.getpid()}\n{rest}")
     except (OSError, ValueError, psutil.Error):
+        return
+
+
+def forget(pid_file: Path) -> None:
+    """Remove a file without a number, which a machine leaves that went down at the wrong moment."""
+    try:
+        found = pid_file.stat()
+        if found.st_size == 0 and time.time() - found.st_mtime > OLD:
+            pid_file.unlink()
+    except OSError:
         return

@@ -126,8 +126,9 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
     options = f'-p {PORT} -k "{socket}"'
     began, spoken = time.monotonic(), False
     while True:
-        leftover.disown(folder / "postmaster.pid", folder)
-        leftover.disown(socket / f".s.PGSQL.{PORT}.lock", folder)
+        for left in (folder / "postmaster.pid", socket / f".s.PGSQL.{PORT}.lock"):
+            leftover.forget(left)
+            leftover.disown(left, folder)
         log.unlink(missing_ok=True)
         before = {file: file.stat().st_size for file in logs.glob("*")}
         done = run(

@@ -259,6 +259,22 @@ def test_what_is_no_number_of_a_server_is_left_to_postgresql(tmp_path: Path, lef
     assert (tmp_path / "postmaster.pid").read_text() == left
 
 
+@pytest.mark.parametrize("name", ["postmaster.pid", ".s.PGSQL.5432.lock"])
+def test_a_number_that_a_power_cut_left_unwritten_is_no_server(
+    dsn: str, home: Path, name: str
+) -> None:
+    embedded.stop(home / "pg18")
+    left = home / "pg18" / name
+    left.touch()
+    if os.geteuid() == 0:
+        shutil.chown(left, left.parent.owner())
+    just_begun = time.time() - leftover.OLD + 2
+    os.utime(left, (just_begun, just_begun))
+    leftover.forget(left)
+    assert left.exists()  # who starts at this moment has it so
+    assert value(embedded.start(home / "pg18"), "select 1") == 1
+
+
 def test_a_backend_of_a_killed_server_that_still_works_is_waited_for(
     dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
