@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
-from ragdb.server.roles import SCHEMAS
+from ragdb.server.roles import OWNER, SCHEMAS
 from ragdb.server.scripts import chapters, run, stamp
 
 if TYPE_CHECKING:
@@ -14,17 +14,20 @@ if TYPE_CHECKING:
 
 
 class InUse(Exception):
-    """Objects of the user, named in `objects`, depend on what an upgrade drops."""
+    """Objects of the user, named in `objects`, depend on what an upgrade drops, or are among it."""
 
     exit_code = 3
 
-    def __init__(self, objects: list[str]) -> None:
+    def __init__(self, objects: list[str], why: str) -> None:
         super().__init__(
-            "an upgrade drops and reloads the functions and views of ragdb, and these depend on"
-            " them (drop them and create them again afterwards):\n"
+            f"an upgrade drops and reloads the functions and views of ragdb, and these {why}:\n"
             + "\n".join(f"  {o}" for o in objects)
         )
         self.objects = objects
+
+
+DEPEND = "depend on them (drop them and create them again afterwards)"
+AMONG = "of others are among them (move them to another schema, or `ragdb init --force` drops them)"
 
 
 def load_code(connection: Connection) -> None:
@@ -36,7 +39,8 @@ def load_code(connection: Connection) -> None:
     connection.execute(sql.SQL("comment on schema ragdb is {}").format(sql.Literal(stamp())))
 
 
-# What sql/ owns: functions, views, composite types and triggers.
+# What sql/ owns: functions, views, composite types and triggers. What others put there is taken for
+# it: one of their functions could take a call, and a trigger change what is recorded.
 # Members of other extensions are not ours, wherever they are.
 CODE = f"""
   with ours (oid) as (
@@ -58,6 +62,18 @@ CODE = f"""
   select * from thing t where not exists (
     select from pg_depend d where d.classid = t.classid and d.objid = t.objid and d.deptype = 'e')
 """
+OTHERS = f"""
+  with thing as ({CODE})
+  select o.type || ' ' || o.identity
+  from thing t
+    left join pg_class c on t.classid = 'pg_class'::regclass and c.oid = t.objid
+    left join pg_trigger g on t.classid = 'pg_trigger'::regclass and g.oid = t.objid
+    left join pg_proc p on p.oid = case t.classid when 'pg_proc'::regclass then t.objid
+      else g.tgfoid end,
+    pg_identify_object(t.classid, t.objid, 0) o
+  where coalesce(p.proowner, c.relowner) <> '{OWNER}'::regrole
+  order by 1
+"""
 
 
 def _wrappers(connection: Connection, verb: str) -> None:
@@ -69,8 +85,11 @@ def _wrappers(connection: Connection, verb: str) -> None:
         connection.execute(f"select ragdb_internal.{verb}_wrappers()")
 
 
-def drop_code(connection: Connection) -> None:
-    """Drop what sql/ owns: bound bodies would block changes of columns. Raises InUse."""
+def drop_code(connection: Connection, *, takes_others: bool) -> None:
+    """Drop what sql/ owns: bound bodies would block changes of columns. Raises InUse.
+
+    `takes_others` drops also what others made in its schemas.
+    """
     _wrappers(connection, "drop")
     users = connection.execute(f"""
       with code as materialized ({CODE}),
@@ -97,7 +116,9 @@ def drop_code(connection: Connection) -> None:
         and d.classid <> 'pg_init_privs'::regclass
       order by 1""").fetchall()  # fmt: skip
     if users:
-        raise InUse([name for (name,) in users])
+        raise InUse([name for (name,) in users], DEPEND)
+    if not takes_others and (others := connection.execute(OTHERS).fetchall()):
+        raise InUse([name for (name,) in others], AMONG)
     connection.execute(f"""
       do $do$ declare v_code record; begin
         for v_code in {CODE} order by kind = 'trigger' desc loop

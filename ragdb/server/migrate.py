@@ -56,7 +56,8 @@ NOT_DONE = {
 def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
     """Bring the schema of a database to that of this package; return whether anything was done.
 
-    `force` reloads functions and views even where the schema is current. `say` hears of those of
+    `force` reloads functions and views even where the schema is current, and drops those that
+    others made in the schemas of ragdb. `say` hears of those of
     another build that were replaced, and whom this waits for. While others use what it changes, it
     gives way to all who come, and tries again; a lock_timeout of the session's own ends it.
     Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
@@ -65,7 +66,7 @@ def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
         if _is_extension(connection):
             return _update_extension(connection)
         owner = restored_by(connection)
-        force = force or owner is not None
+        takes_others, force = force, force or owner is not None
         if not force and is_current(connection):
             return False
         readonly.check("init writes", connection)
@@ -73,7 +74,8 @@ def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
     from alembic.config import Config
 
     with as_file(files("ragdb.migrations")) as folder:
-        attributes = {"dsn": dsn, "force": force, "say": say, "gives_way": True}
+        attributes = {"dsn": dsn, "force": force, "takes_others": takes_others}
+        attributes |= {"say": say, "gives_way": True}
         config = Config(attributes=attributes)
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         _upgrade_when_free(config)
@@ -209,7 +211,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
             )
         if other_tables(connection):
             raise OtherBuild
-        drop_code(connection)
+        drop_code(connection, takes_others=attributes.get("takes_others", False))
         environment.run_migrations()
         stamp_tables(connection)
         try:

@@ -53,6 +53,36 @@ def test_an_upgrade_refuses_while_objects_of_the_user_depend_on_ours(any_clone: 
         assert facts(connection) == before
 
 
+# what others made in schemas of ragdb, by the name that a refusal gives it
+THEIRS = {
+    "function bi.theirs()": "create function bi.theirs() returns int language sql return 1",
+    "trigger theirs on ragdb.documents":
+        "create trigger theirs before insert on ragdb.documents"
+        " for each row execute function suppress_redundant_updates_trigger()",
+    "view bi.dashboard": "create view bi.dashboard as select count(*) from bi.dim_corpus",
+}  # fmt: skip
+
+
+def test_an_upgrade_drops_what_others_made_among_ours_only_by_force(any_clone: str) -> None:
+    executes(
+        any_clone,
+        *THEIRS.values(),
+        "create table bi.targets (day date)",
+        "comment on schema ragdb is 'older'",
+    )
+    with pytest.raises(code.InUse, match="or `ragdb init --force` drops them") as refused:
+        migrate.migrate(any_clone)
+    assert sorted(refused.value.objects) == list(THEIRS)
+    with psycopg.connect(any_clone) as connection:
+        assert connection.execute("select * from bi.dashboard").fetchall() == [(0,)]
+    assert migrate.migrate(any_clone, force=True)
+    with psycopg.connect(any_clone) as connection:
+        assert connection.execute("select to_regclass('bi.dashboard')").fetchall() == [(None,)]
+        granted = "select has_table_privilege('bi_reader', %s, 'select')"
+        assert connection.execute(granted, ("bi.targets",)).fetchall() == [(False,)]
+        assert connection.execute(granted, ("bi.dim_corpus",)).fetchall() == [(True,)]
+
+
 @OLDER_BY_NIGHT
 def test_an_upgrade_drops_what_left_sql_mends_what_was_changed_and_keeps_rows(
     any_clone: str,
@@ -169,7 +199,7 @@ def test_tables_of_another_build_are_left_as_they_are_and_a_hint_says_what_to_do
     """Until a release the tables change in place, and no revision leads from one to the other."""
     mark = "Revision of the tables, for Alembic. 0001_first_release, source 0123456789abcdef."
     with psycopg.connect(clone) as connection:
-        code.drop_code(connection)  # bound bodies hold columns fast
+        code.drop_code(connection, takes_others=True)  # bound bodies hold columns fast
         connection.execute("alter table ragdb.chunks drop page")
         connection.execute(
             "comment on table ragdb.alembic_version is "
