@@ -97,8 +97,7 @@ end $$;
 
 -- Keeps a corpus from being dropped until the transaction ends. What is stored under a corpus
 -- beside its documents waits for a drop of it, and for no writer. Who holds it so waits for no lock
--- of the corpus after that: a drop has the lock, and waits for him. A drop waits for whoever reads
--- embeddings too: who reads them as well holds the corpus before that. Raises RG404.
+-- of the corpus after that: a drop has the lock, and waits for him. Raises RG404.
 create or replace function ragdb_internal.hold_corpus(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -56,22 +56,6 @@ begin
   return row(v_corpus, v_basis, v_hits)::ragdb_internal.corpus_finding;
 end $$;
 
--- Keeps a corpus from being dropped until the transaction ends where a search of it in a mode
--- compares embeddings, and that of its query is kept. What a search by words records waits for no
--- drop. Raises RG404.
-create or replace function ragdb_internal.hold_embedded(corpus text, mode text) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform ragdb_internal.hold_corpus(c.corpus_id)
-    from ragdb.corpora c
-    where c.corpus_id = ragdb_internal.corpus_number(hold_embedded.corpus)
-      and coalesce(ragdb_internal.uses_embeddings(hold_embedded.mode), true)
-      and c.record_query_text <> 'none'
-      and (ragdb_internal.space(ragdb_internal.embedded_as(c), 'current')).space_id is not null;
-end $$;
-
 -- Searches and records the trace, with who asked. Raises what ragdb.retrieve raises.
 create or replace function ragdb_internal.retrieve_traced(
   corpus text, query text, k integer default 10, mode text default null, min_score float8 default 0,
@@ -100,7 +84,6 @@ begin
     'ragdb.search() returns the same hits and records nothing; ragdb.ask(record => false), or '
     'ragdb ask --no-record, answers from them');
   perform ragdb_internal.ask_for_stages();
-  perform ragdb_internal.hold_embedded(corpus, mode);
   v_found := ragdb_internal.find_in_corpus(corpus, v_asked);
   v_trace.stages := ragdb_internal.noted_stages();
   v_trace := ragdb_internal.note_search(

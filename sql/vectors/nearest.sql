@@ -13,9 +13,10 @@ language sql stable parallel safe
 return pg_catalog.format('operator(%I.%s)', ragdb_internal.vector_schema(),
   case metric when 'cosine' then '<=>' when 'ip' then '<#>' else '<->' end);
 
--- Returns the name of the partition of a space that is about to be read. A drop of a space is seen
--- by all at once, while a snapshot that is older still shows its row. To ask for the size waits for
--- a drop that has not committed, as the search itself would. Raises RG415.
+-- Returns the name of the partition of a space that is about to be read. Where the statement that
+-- found the space was another, it may be empty by now; once it is dropped, a snapshot that is older
+-- still shows its row. To ask for the size waits for that drop, as the search itself would. Raises
+-- RG415.
 create or replace function ragdb_internal.searched_table(space ragdb.embedding_spaces)
 returns text
 language plpgsql stable parallel safe
@@ -24,7 +25,9 @@ as $$
 declare
   v_table constant text := ragdb_internal.space_table(space.space_id);
 begin
-  if pg_relation_size(to_regclass('ragdb.' || v_table)) is null then
+  if not exists (select from ragdb.embedding_spaces s where s.space_id = space.space_id)
+    or pg_relation_size(to_regclass('ragdb.' || v_table)) is null
+  then
     raise exception 'the embeddings of the corpus were dropped a moment ago'
       using errcode = 'RG415', detail = 'this transaction began to read before that',
         hint = 'ask again in a new transaction';

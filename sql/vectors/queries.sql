@@ -18,7 +18,7 @@ begin
   return v_space;
 end $$;
 
--- Keeps an embedding under its own hash, and returns that.
+-- Keeps an embedding under its own hash, and returns that. Raises RG404.
 create or replace function ragdb_internal.keep_query_embedding(
   corpus_id integer, embedder_id integer, embedding real[])
 returns bytea
@@ -28,6 +28,7 @@ as $$
 declare
   v_hash bytea := ragdb_internal.vector_hash(embedding);
 begin
+  perform ragdb_internal.hold_corpus(corpus_id);
   insert into ragdb.query_embeddings (corpus_id, embedding_hash, embedder_id, embedding, created_at)
     values (keep_query_embedding.corpus_id, v_hash, keep_query_embedding.embedder_id,
       ragdb_internal.pgvector(keep_query_embedding.embedding), ragdb_internal.now())
@@ -75,7 +76,6 @@ begin
     where e.embedder_id = v_space.embedder_id;
   perform ragdb_internal.check_embeddings(
     v_numbers, v_embedder.dims, v_embedder.metric, array['the query']);
-  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   v_hash := ragdb_internal.keep_query_embedding(
     v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)

@@ -79,9 +79,8 @@ def test_the_tables_are_the_databases(any_version: Server) -> None:
 )
 def test_a_difference_is_seen(server18: Server, change: str) -> None:
     with connect(server18.shared) as connection:
-        code.drop_code(
-            connection.connection.driver_connection, takes_others=True
-        )  # bound bodies hold columns fast
+        # bound bodies hold columns fast
+        code.drop_code(connection.connection.driver_connection, takes_others=True)
         connection.exec_driver_sql(change)
         assert difference(connection) != []
 
