@@ -51,15 +51,24 @@ async def aconnect(conninfo: str, **given: Any) -> psycopg.AsyncConnection[Any]:
     return await psycopg.AsyncConnection.connect(conninfo, **options(conninfo, **given))
 
 
-def in_turns(connection: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
+def in_turns(
+    connection: psycopg.Connection[Any], most: float | None = None
+) -> psycopg.Connection[Any]:
     """Have a program of ragdb wait for another writer and go on, whatever its role has as default.
 
-    Under `repeatable read` and `serializable` it would end with 40001 instead. Behind a pooler,
-    where the session is not its own, a statement outside of a transaction still has the default.
+    Under `repeatable read` and `serializable` it would end with 40001 instead. `most` is how many
+    seconds it waits where its role has no lock_timeout. Behind a pooler, where the session is not
+    its own, a statement outside of a transaction still has the defaults.
     """
     connection.isolation_level = IsolationLevel.READ_COMMITTED
     if connection.autocommit and not is_pooled(connection):
         connection.execute("set default_transaction_isolation = 'read committed'")
+        if most is not None:
+            connection.execute(
+                "select set_config('lock_timeout', %s, false)"
+                " where current_setting('lock_timeout') = '0'",
+                (f"{most}s",),
+            )
     return connection
 
 

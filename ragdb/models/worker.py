@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 CHANNELS = ("ragdb_embeddings", "ragdb_events")
 REST = 5.0  # seconds that a provider which failed is left alone
+BUSY = 10.0  # seconds that somebody who writes a corpus is waited for
 TRIES = 12  # failures in a row after which a run that is to end waits for a provider no longer
 Progress = Callable[["Done"], None]
 
@@ -128,7 +129,8 @@ class Worker:
         return self.done
 
     def _connect(self) -> psycopg.Connection[Any]:
-        return in_turns(connect(self.conninfo, autocommit=True, application_name="ragdb/worker"))
+        own = connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
+        return in_turns(own, BUSY)
 
     def _renew(self) -> None:
         """Keep what this worker has claimed its own, on one connection after another."""
@@ -184,6 +186,9 @@ class Worker:
                 self.done.cut += encoder.cut([texts[n] for n in good])
             except InvalidEmbedding as error:
                 self._fail(db, space, [jobs[n] for n in good], str(error))
+            except psycopg.errors.LockNotAvailable:
+                busy = "another session has been writing the corpus"
+                self._fail(db, space, [jobs[n] for n in good], busy, retry_after=REST)
         return len(rows)
 
     def _encoded(
@@ -260,8 +265,8 @@ class Worker:
                 db.complete_ingest_job(row.job_id, row.attempt, blob.read(row))
                 self.done.read += 1
                 continue
-            except JobNotFound:
-                continue
+            except (JobNotFound, psycopg.errors.LockNotAvailable):
+                continue  # in the second case it is claimed again when its lease ends
             except ReadError as error:
                 problem = error.reason, error.hint, "bad_request"
             except (RagdbError, psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
@@ -287,7 +292,8 @@ class Worker:
     def _index(self, db: Functions) -> None:
         """Build the indexes that are due: the bulk of the embeddings is in."""
         for space in self._spaces(db, only_lacking_index=True):
-            db.index_space(space.corpus, space.embedder)
+            with contextlib.suppress(psycopg.errors.LockNotAvailable):
+                db.index_space(space.corpus, space.embedder)
 
     def _spaces(self, db: Functions, only_lacking_index: bool = False) -> list[EmbeddingStatusRow]:
         spaces = db.embedding_status(self.corpus, only_lacking_index)

@@ -166,6 +166,7 @@ declare
   v_space record;
   v_taken ragdb.embedding_jobs[];
   v_has_dropped boolean := false;
+  v_written integer[] := '{}';
 begin
   perform ragdb_internal.check_worker(worker, lease);
   perform ragdb_internal.check_claim(count, except_embedders);
@@ -174,8 +175,17 @@ begin
     perform ragdb_internal.embedder(only_embedder);
   end if;
   for v_space in
-    select s.* from ragdb_internal.claimable_spaces(v_only, only_embedder, except_embedders) s
+    select s.*, n.is_last
+    from ragdb_internal.claimable_spaces(v_only, only_embedder, except_embedders)
+      with ordinality s cross join unnest('{f,t}'::boolean[]) n (is_last)
+    order by n.is_last, s.ordinality
   loop
+    -- a corpus that is written comes last: its transaction may stay open
+    if not v_space.is_last and ragdb_internal.is_written(v_space.corpus_id, v_space.space_id) then
+      v_written := v_written || v_space.space_id;
+      continue;
+    end if;
+    continue when v_space.is_last and v_space.space_id <> all (v_written);
     loop
       v_taken := ragdb_internal.take_jobs(
         v_space.corpus_id, v_space.space_id, worker, count, lease, not v_has_dropped);
@@ -192,8 +202,9 @@ end $$;
 comment on function ragdb.claim_embeddings is
   'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time '
   'of the lease (1 s to 1 day), of all corpora that the caller may write or of one with its '
-  'parts, and of one embedder or all but some. Commit before computing. Raises RG400, RG401, '
-  'RG404, RG416.';
+  'parts, and of one embedder or all but some. A corpus that another transaction writes comes '
+  'last, and is waited for half a second. Commit before computing. Raises RG400, RG401, RG404, '
+  'RG416.';
 
 create or replace function ragdb.renew_embeddings(
   worker text, lease interval default '60 seconds')

@@ -49,34 +49,10 @@ begin
     ragdb_internal.derive_embedded_turns(space, v_copied);
 end $$;
 
--- Locks the corpus of inputs that are claimed and returns it; null where it was dropped or moved a
--- moment ago, or is locked by somebody else and may not be waited for. What a claim changes of what
--- a search finds is a write of the corpus as any other. Who writes a corpus may be waiting for jobs
--- that the claim has locked: then it must not be waited for.
-create or replace function ragdb_internal.lock_for_claim(corpus_id integer, may_wait boolean)
-returns ragdb.corpora
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus ragdb.corpora;
-begin
-  if not may_wait and not exists (
-    select from ragdb.corpora c where c.corpus_id = lock_for_claim.corpus_id
-    for update skip locked)
-  then
-    return null;
-  end if;
-  select c.* into v_corpus from ragdb.corpora c
-    where c.corpus_id = lock_for_claim.corpus_id and c.moving is distinct from 'moved'
-    for update;
-  return case when found then ragdb_internal.lock_opened(v_corpus) end;
-end $$;
-
 -- Queues the next chunks of a space that were never queued and have no embedding, and returns their
--- number; it locks their corpus where there may be some, or queues none if it may not wait and
--- somebody else has it locked. Chunk numbers only rise and commit in order (writers of a corpus
--- queue up), so those above queued_to are new.
+-- number; it locks their corpus where there may be some, or queues none where it may not have the
+-- lock. Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
+-- queued_to are new.
 create or replace function ragdb_internal.queue_new_chunks(
   corpus_id integer, space_id integer, count integer, may_wait boolean)
 returns integer
@@ -89,11 +65,7 @@ declare
   v_space ragdb.embedding_spaces;
   v_chunks integer[];
 begin
-  if not exists (
-    select from ragdb.embedding_spaces s
-      join ragdb.chunks c on c.corpus_id = s.corpus_id and c.chunk_no > s.queued_to
-    where s.space_id = queue_new_chunks.space_id)
-  then
+  if not ragdb_internal.has_unqueued(queue_new_chunks.space_id) then
     return 0;
   end if;
   v_corpus := ragdb_internal.lock_for_claim(queue_new_chunks.corpus_id, may_wait);

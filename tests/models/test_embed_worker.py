@@ -70,6 +70,27 @@ def test_a_worker_with_nothing_to_do_opens_no_vectors(clone: str) -> None:
             assert Worker(hurried).run(until="idle").embedded == 0
 
 
+def test_a_writer_that_stays_open_stops_no_other_corpus(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "BUSY", 0.2)
+    with corpus_of(clone, 2) as db, psycopg.connect(clone) as writer:
+        db.execute(INGEST, ("a text that waits to be read",))
+        # one claim queues all, so that they are claimed while the corpus is written
+        db.execute("select ragdb.claim_embeddings('gone', 1, '1 s')")
+        db.execute("select ragdb.create_corpus('other')")
+        db.execute("select ragdb.embed_corpus('other', 'hash')")
+        put(db, {"b": "another corpus"}, "other")
+        put(writer, {"c": "it stays open"})
+        done = Worker(clone).run(until="idle")
+        assert status(db, "coverage", "other") == 1
+        assert (done.embedded, done.read) == (1, 0)
+        assert list(done.errors) == ["another session has been writing the corpus"]
+        writer.commit()
+        assert Worker(clone).run(until="empty").failed == 0
+        assert status(db, "coverage") == 1
+
+
 def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str) -> None:
     with corpus_of(clone, 1) as db:
         at_work = Worker(clone)

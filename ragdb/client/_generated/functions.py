@@ -473,8 +473,9 @@ class Functions(Caller):
     ) -> Rows[rows.ClaimEmbeddingsRow]:
         """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
         the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
-        one with its parts, and of one embedder or all but some. Commit before computing.
-        Raises RG400, RG401, RG404, RG416.
+        one with its parts, and of one embedder or all but some. A corpus that another
+        transaction writes comes last, and is waited for half a second. Commit before
+        computing. Raises RG400, RG401, RG404, RG416.
         """
         return self._rows(calls.CLAIM_EMBEDDINGS, rows.ClaimEmbeddingsRow, locals())
 

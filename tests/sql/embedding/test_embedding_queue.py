@@ -124,6 +124,41 @@ def test_a_claim_copies_to_no_chunk_that_goes(clone: str) -> None:
         assert embedded(writer) == 1
 
 
+def test_a_claim_leaves_a_corpus_that_is_written_for_later(clone: str) -> None:
+    with psycopg.connect(clone) as writer, psycopg.connect(clone, autocommit=True) as worker:
+        worker.execute("set lock_timeout = '20s'")
+        make_corpus(writer, {"a": "it waits in the queue"})
+        # one claim queues both, and takes one
+        put(writer, {"b": "it waits too"})
+        assert len(claim(writer, count=1)) == 1
+        put(writer, {"c": "it is not queued yet"})
+        writer.execute("select ragdb.create_corpus('other')")
+        writer.execute("select ragdb.embed_corpus('other', 'hash')")
+        put(writer, {"d": "another corpus"}, "other")
+        writer.commit()
+        put(writer, {"e": "nobody sees this yet"})
+        assert [input for *_, input in claim(worker)] == ["another corpus"]
+        # what is queued can be embedded meanwhile
+        assert [input for *_, input in claim(worker)] == ["it waits too"]
+        assert claim(worker) == []
+        of_docs = "select count(*) from ragdb.claim_embeddings('w', only_corpus => 'docs')"
+        assert one(worker, of_docs) == 0
+        writer.commit()
+        assert {input for *_, input in claim(worker)} == {
+            "it is not queued yet",
+            "nobody sees this yet",
+        }
+
+
+def test_a_claim_of_what_is_queued_holds_up_no_writer(clone: str) -> None:
+    with psycopg.connect(clone) as worker, psycopg.connect(clone, autocommit=True) as writer:
+        make_corpus(writer, {"a": "it waits", "b": "it waits too"})
+        assert len(claim(writer, count=1)) == 1
+        assert len(claim(worker)) == 1
+        writer.execute("set lock_timeout = '2s'")
+        put(writer, {"c": "it is written"})
+
+
 def test_a_claim_that_copies_the_last_embeddings_has_the_corpus_searched_by_them(
     db: Connection,
 ) -> None:
