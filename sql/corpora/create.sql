@@ -131,6 +131,16 @@ begin
   return v_id;
 end $$;
 
+-- Makes partitions of traces where this month has none. Those of months to come are left to
+-- ragdb.maintain(): whoever makes some keeps others from all traces to the end of its transaction,
+-- and a corpus is often filled in the one that makes it.
+create or replace function ragdb_internal.make_overdue_partitions() returns void
+language sql
+begin atomic
+  select ragdb_internal.make_due_partitions() where not ragdb_internal.has_partition(
+    'retrieval_traces', (ragdb_internal.months_ahead())[1]);
+end;
+
 create or replace function ragdb.create_corpus(
   corpus text, title text default null, text_config text default 'english',
   k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full',
@@ -158,7 +168,7 @@ begin
   perform ragdb_internal.bind_default(v_id) where part_of is null;
   perform ragdb_internal.restore_declared_cases(v_id, corpus);
   perform ragdb_internal.join_whole(v_id, v_whole) where part_of is not null;
-  perform ragdb_internal.make_due_partitions();
+  perform ragdb_internal.make_overdue_partitions();
 end $$;
 comment on function ragdb.create_corpus is
   'Creates an empty corpus, embedded by the default embedder if there is one: name 1 to 64 of a-z, '

@@ -23,7 +23,7 @@ begin
     (v_settings ->> 'k1')::float8, (v_settings ->> 'b')::float8,
     v_settings ->> 'record_query_text', null);
   perform ragdb_internal.restore_declared_cases(v_id, v_name),
-    ragdb_internal.make_due_partitions();
+    ragdb_internal.make_overdue_partitions();
   if not coalesce((v_settings ->> 'pivot')::float8 between 1e-6 and 1e9, false) then
     perform ragdb_internal.refuse_import(
       'its pivot is ' || ragdb_internal.quote(v_settings ->> 'pivot'));

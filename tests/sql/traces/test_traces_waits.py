@@ -117,3 +117,30 @@ def test_a_deadlock_is_found_while_it_waits(clone: str, kept: Connection) -> Non
                 ended = str(error.sqlstate)
             holder.rollback()
     assert sorted([ended, *came]) == ["40P01", "done"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["create_corpus('new')", "import_corpus(ragdb.export_corpus('docs'), 'new')"],
+)
+def test_a_new_corpus_whose_transaction_stays_open_holds_up_no_trace(
+    clone: str, kept: Connection, call: str
+) -> None:
+    kept.execute("set lock_timeout = '2s'")
+    with psycopg.connect(clone) as maker:
+        maker.execute("select set_config('ragdb.now', (now() + interval '35 days')::text, true)")
+        maker.execute(f"select ragdb.{call}".encode())
+        trace = one(kept, SEARCH.replace("count(*)", "distinct trace_id"))
+        kept.execute("select ragdb.record_feedback('good', trace_id => %s)", (trace,))
+        assert len(kept.execute("select from ragdb.list_traces('docs')").fetchall()) == 1
+        maker.rollback()
+
+
+def test_a_new_corpus_of_a_database_that_nobody_maintains_makes_the_partition_of_the_month(
+    clone: str, kept: Connection
+) -> None:
+    made = "select to_regclass('ragdb.retrieval_traces_2199_05') is not null"
+    kept.execute("select set_config('ragdb.now', '2199-05-06 00:00:00+00', false)")
+    assert not one(kept, made)
+    kept.execute("select ragdb.create_corpus('new')")
+    assert one(kept, made)
