@@ -180,12 +180,13 @@ begin
       with ordinality s cross join unnest('{f,t}'::boolean[]) n (is_last)
     order by n.is_last, s.ordinality
   loop
+    continue when v_space.is_last and v_space.space_id <> all (v_written)
+      or not ragdb_internal.has_work(v_space.corpus_id, v_space.space_id);
     -- a corpus that is written comes last: its transaction may stay open
-    if not v_space.is_last and ragdb_internal.is_written(v_space.corpus_id, v_space.space_id) then
+    if not v_space.is_last and ragdb_internal.is_written(v_space.corpus_id) then
       v_written := v_written || v_space.space_id;
       continue;
     end if;
-    continue when v_space.is_last and v_space.space_id <> all (v_written);
     loop
       v_taken := ragdb_internal.take_jobs(
         v_space.corpus_id, v_space.space_id, worker, count, lease, not v_has_dropped);

@@ -11,21 +11,24 @@ begin atomic
     where s.space_id = has_unqueued.space_id);
 end;
 
--- Returns whether a space has work whose corpus somebody else is writing. The lock that tells is
--- given back: a claim that has not committed holds up no writer.
-create or replace function ragdb_internal.is_written(corpus_id integer, space_id integer)
+-- Returns whether a claim has something to do in a space: inputs that are due, or were queued while
+-- the clock was ahead, or chunks that are new.
+create or replace function ragdb_internal.has_work(corpus_id integer, space_id integer)
 returns boolean
+language sql volatile parallel safe
+return ragdb_internal.has_unqueued(has_work.space_id) or exists (
+  select from ragdb.embedding_jobs j
+  where j.corpus_id = has_work.corpus_id and j.space_id = has_work.space_id and not j.is_dead
+    and (j.due_at <= clock_timestamp() or j.due_at > ragdb_internal.latest_due()));
+
+-- Returns whether somebody else is writing a corpus. The lock that tells is given back: a claim
+-- that has not committed holds up no writer.
+create or replace function ragdb_internal.is_written(corpus_id integer) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if not ragdb_internal.has_unqueued(is_written.space_id) and not exists (
-    select from ragdb.embedding_jobs j
-    where j.corpus_id = is_written.corpus_id and j.space_id = is_written.space_id
-      and not j.is_dead and j.due_at <= clock_timestamp())
-  then
-    return false;
-  elsif ragdb_internal.try_corpus(is_written.corpus_id) then
+  if ragdb_internal.try_corpus(is_written.corpus_id) then
     raise exception 'it is free';
   end if;
   return true;
