@@ -145,10 +145,8 @@ begin
   v_default_months := ragdb_internal.months_in_defaults();
   v_months := array(select distinct m
     from unnest(v_default_months || ragdb_internal.months_ahead()) m order by m);
-  if v_default_months <> '{}' then
-    -- the default partitions are replaced
-    perform ragdb_internal.lock_traces('access exclusive');
-  end if;
+  -- default partitions are looked at, or replaced where they have rows
+  perform ragdb_internal.lock_traces('access exclusive', v_default_months = '{}');
   foreach v_parent in array ragdb_internal.partitioned() loop
     v_made := v_made
       || ragdb_internal.make_partitions(v_parent, v_months, v_default_months <> '{}');

@@ -51,16 +51,22 @@ return
   '{answer_citations,evidence_answers,evidence_feedback,evidence_gates,retrieval_hits,'
   'retrieval_reranks,retrieval_traces}'::text[];
 
--- Locks all tables of traces in a mode. All at once: who has locked one of them holds up every
--- search that is recorded, so he waits for no other.
-create or replace function ragdb_internal.lock_traces(mode text) returns void
+-- Locks all tables of traces in a mode, or their default partitions alone. All at once: who has
+-- locked one of them holds up every search that is recorded, so he waits for no other.
+create or replace function ragdb_internal.lock_traces(
+  mode text, only_defaults boolean default false)
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform ragdb_internal.lock_in_turn(format('lock table %s in %s mode',
-      string_agg('ragdb.' || p.name, ', ' order by p.name desc), mode))
-    from unnest(ragdb_internal.partitioned()) p (name);
+      string_agg('ragdb.' || t.name, ', ' order by t.name desc), mode))
+    from unnest(ragdb_internal.partitioned()) p (name)
+      cross join lateral (select case when only_defaults
+        then ragdb_internal.partition_name(p.name, null) else p.name end) t (name)
+    where to_regclass('ragdb.' || t.name) is not null
+    having count(*) > 0;
 end $$;
 
 -- Puts the triggers on a partition that make it append-only for everyone, and have an admissible

@@ -95,6 +95,17 @@ def test_what_waits_for_a_transaction_holds_up_no_other(
         assert came == ["done"]
 
 
+def test_upkeep_that_waits_for_a_reader_holds_up_no_other(clone: str, kept: Connection) -> None:
+    kept.execute("set lock_timeout = '2s'")
+    with psycopg.connect(clone) as holder:
+        holder.execute("select from bi.retrieval_traces")
+        with calling(clone, "maintain()", "-c ragdb.now=2199-05-06") as came:
+            until(lambda: came or held(kept))
+            while not came:
+                kept.execute("select from ragdb.list_traces('docs')")
+        assert came == ["done"]
+
+
 def test_the_lock_timeout_of_the_session_limits_all_tries(clone: str, kept: Connection) -> None:
     with psycopg.connect(clone) as holder:
         holder.execute(SEARCH.encode())
