@@ -180,14 +180,6 @@ def slice_of(db: Client, corpus: str, anchor: str, policy: Any) -> Json:
     return {key: found[key] for key in SLICE} | {"slice_chunk_count": len(built.chunk_ids)}
 
 
-def list_corpora(served: Served, _: Json) -> Json:
-    with served.database() as db:
-        corpora = [record(row) for row in db.list_corpora()]
-    if served.corpora is not None:
-        corpora = [row for row in corpora if row["name"] in served.corpora]
-    return {"corpora": corpora}
-
-
 def get_trace(served: Served, arguments: Json) -> Json:
     with served.database() as db:
         trace = record(served.trace(db, arguments["trace_id"]))

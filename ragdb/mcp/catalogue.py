@@ -97,11 +97,15 @@ BUILTIN: dict[str, Builtin] = {
     ),
     "list_corpora": Builtin(
         "List corpora",
-        "Lists the corpora that can be searched, with their sizes and languages.",
-        {},
+        "Lists the corpora that can be searched by name, with their sizes and languages.",
+        {
+            "prefix": string("How names begin."),
+            "after": string("The last name seen."),
+            "count": count(reading.CORPORA),
+        },
         (),
-        builtin.list_corpora,
-        result(corpora=LIST),
+        reading.list_corpora,
+        result({"note": string("How many more there are, or why there are none.")}, corpora=LIST),
     ),
     "get_trace": Builtin(
         "Show a recorded retrieval",

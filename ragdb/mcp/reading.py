@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragdb.client.counting import counted
 from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.evidence import asking as evidence_asking
 from ragdb.mcp.builtin import CLIENT, document_id
 from ragdb.mcp.served import Json, Served, ToolError
 
+CORPORA = 100  # in a list of corpora, unless more are asked for
 # what lists show: a model has to read all of it, and what is left out is shown one by one
 DOCUMENT = (
     "source", "title", "language", "media_type", "external_id", "pages", "chunks",
@@ -53,6 +55,21 @@ def count_matches(served: Served, arguments: Json) -> Json:
     return {**counted, "note": "\n".join(notes)} if notes else counted
 
 
+def list_corpora(served: Served, arguments: Json) -> Json:
+    prefix, after = arguments.get("prefix", ""), arguments.get("after", "")
+    most = arguments.get("count", CORPORA)
+    named = [row for row in served.readable() if row.name.startswith(prefix)]
+    rest = [row for row in named if row.name > after]
+    more: Json = {}
+    if rest[most:]:
+        more["note"] = (
+            f"{counted(len(rest) - most, 'corpus')} more: give the last name as after, or a prefix."
+        )
+    elif prefix and not named:
+        more["note"] = f"No name of a corpus begins with {prefix[:80]!r}."
+    return {"corpora": [record(row) for row in rest[:most]], **more}
+
+
 def list_documents(served: Served, arguments: Json) -> Json:
     with served.database() as db:
         listed = db.list_documents(**arguments)
@@ -91,7 +108,7 @@ def _asked_corpus(served: Served, db: Any, arguments: Json) -> str:
     if named is None:
         names = served.names()
         if len(names) != 1:
-            known = f": {', '.join(names[:50])}" if names else ""
+            known = f": {', '.join(names[:50])}{' and more' * (len(names) > 50)}" if names else ""
             raise ToolError(f"there are {len(names)} corpora{known}; give corpus, retriever or rag")
         return names[0]
     found: str = db.ask_retriever(None, retriever, rag).corpus

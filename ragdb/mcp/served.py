@@ -23,7 +23,7 @@ from ragdb.server import signing
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
-    from ragdb.client._generated.rows import ListToolsRow, RetrievalTraces
+    from ragdb.client._generated.rows import ListCorporaRow, ListToolsRow, RetrievalTraces
 
 Json = dict[str, Any]
 
@@ -113,10 +113,14 @@ class Served:
         rows = db.list_tools()
         return [row for row in rows if self.corpora is None or row.corpus in self.corpora]
 
+    def readable(self) -> list[ListCorporaRow]:
+        """The corpora that are served and that the role may read, by name."""
+        with self.database() as db:
+            return [row for row in db.list_corpora() if self.serves(row.name)]
+
     def names(self) -> list[str]:
         """The corpora to search."""
-        with self.database() as db:
-            listed = db.list_corpora()
+        listed = self.readable()
         if self.corpora is not None:
             names = {corpus.name for corpus in listed}
             return [name for name in self.corpora if name in names]

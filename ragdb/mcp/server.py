@@ -124,9 +124,13 @@ def server(tools: Tools) -> Server[Any]:
             made: types.GetPromptResult = await _run(lambda: tools.prompt(params.name, dict(given)))
             return made
 
-    async def list_resources(_: Context, __: Any) -> types.ListResourcesResult:
+    async def list_resources(
+        _: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        after = (params.cursor if params else None) or ""
         with _as_protocol_error(tools):
-            return types.ListResourcesResult(resources=await _run(tools.resources))
+            found: types.ListResourcesResult = await _run(lambda: tools.resources(after))
+            return found
 
     async def list_templates(_: Context, __: Any) -> types.ListResourceTemplatesResult:
         about = "A corpus: its sizes, how it is searched, its first documents."

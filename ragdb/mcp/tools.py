@@ -21,11 +21,12 @@ from ragdb.client.calling import instead
 from ragdb.client.counting import counted
 from ragdb.client.hints import VERBS, spoken
 from ragdb.client.rows import dumps, held, record
-from ragdb.mcp.builtin import document_id, fetch, list_corpora
+from ragdb.mcp.builtin import document_id, fetch
 from ragdb.mcp.catalogue import BUILTIN
 from ragdb.mcp.changes import CHANGES
 from ragdb.mcp.federated import PEERS
 from ragdb.mcp.ids import own
+from ragdb.mcp.reading import CORPORA
 from ragdb.mcp.served import Json, Served, ToolError
 from ragdb.mcp.shapes import Builtin, annotations_of, object_of
 
@@ -144,20 +145,23 @@ class Tools(Served):
             messages=[types.PromptMessage(role="user", content=content)],
         )
 
-    def resources(self) -> list[types.Resource]:
-        found = list_corpora(self, {})["corpora"]
-        return [
+    def resources(self, after: str) -> types.ListResourcesResult:
+        """Corpora behind one by name; where there are more, the cursor is the last one's name."""
+        rest = [row for row in self.readable() if row.name > after]
+        found = [
             types.Resource(
-                uri=f"ragdb://corpus/{row['name']}",
-                name=row["name"],
-                title=row["title"],
+                uri=f"ragdb://corpus/{row.name}",
+                name=row.name,
+                title=row.title,
                 description=", ".join(
-                    counted(row[f"{one}s"], one) for one in ("document", "chunk")
+                    (counted(row.documents, "document"), counted(row.chunks, "chunk"))
                 ),
                 mime_type="application/json",
             )
-            for row in found
+            for row in rest[:CORPORA]
         ]
+        cursor = found[-1].name if rest[CORPORA:] else None
+        return types.ListResourcesResult(resources=found, next_cursor=cursor)
 
     def resource(self, uri: str) -> types.TextResourceContents:
         """A corpus with its first documents, or one of its chunks or documents."""

@@ -549,7 +549,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
             {"query": "x"},
             "no argument 'query'; question must be given; there are corpus, question, k",
         ),
-        ("list_corpora", {"corpus": "docs"}, "there is no argument 'corpus'; there are none"),
+        ("list_corpora", {"corpus": "d"}, "there is no argument 'corpus'; there are prefix, after"),
         ("fetch", {"id": "docs/none"}, "RG406"),
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
@@ -725,6 +725,31 @@ def test_a_corpus_that_has_moved_is_not_an_embedding_that_failed(
         db.connection.execute("update ragdb.corpora set moving = 'moved' where name = 'gone'")
     talk(clone, conversation)
     assert "by words alone" not in capfd.readouterr().err
+
+
+def test_of_many_corpora_a_model_gets_a_page_and_how_to_go_on(clone: str) -> None:
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('m' || n) from generate_series(1000, 1204) n")
+
+    def listed(**arguments: Any) -> tuple[list[str], str | None]:
+        made = call(clone, "list_corpora", arguments)
+        return [row["name"] for row in made["corpora"]], made.get("note")
+
+    async def resources(client: Client) -> list[list[str]]:
+        pages = [await client.list_resources()]
+        while pages[-1].next_cursor is not None:
+            pages.append(await client.list_resources(cursor=pages[-1].next_cursor))
+        return [[resource.name for resource in page.resources] for page in pages]
+
+    names = [f"m{n}" for n in range(1000, 1205)]
+    more = " more: give the last name as after, or a prefix."
+    assert listed() == (names[:100], "105 corpora" + more)
+    assert listed(after="m1099") == (names[100:200], "5 corpora" + more)
+    assert listed(after="m1199") == (names[200:], None)
+    assert listed(prefix="m10", count=99) == (names[:99], "1 corpus" + more)
+    assert listed(prefix="n") == ([], "No name of a corpus begins with 'n'.")
+    assert talk(clone, resources) == [names[:100], names[100:200], names[200:]]
+    assert "m1049 and more; give corpus" in call(clone, "ask", {"question": "which?"})
 
 
 def test_corpora_and_their_passages_are_resources(dsn: str) -> None:
