@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from psycopg.errors import InsufficientPrivilege
 from starlette.responses import HTMLResponse
 
@@ -13,10 +14,13 @@ from ragdb.http import personal
 from ragdb.studio import reports
 from ragdb.studio.pages import Studio
 
+PAGE = 100  # corpora, and rows of any other list
+Name = Annotated[str, Query(max_length=64)]
+
 
 def register(router: APIRouter, studio: Studio) -> None:
     @router.get("/health")
-    async def health(request: Request) -> HTMLResponse:
+    async def health(request: Request, named: Name = "", after: Name = "") -> HTMLResponse:
         now = datetime.now(UTC)
         async with studio.transaction(request) as db:
             corpora = personal.served(await db.list_corpora(), "name")
@@ -30,11 +34,19 @@ def register(router: APIRouter, studio: Studio) -> None:
                 async with db.connection.transaction():
                     ledger = await db.ledger_status()
             advice = personal.served(await db.advice())
+        rest = [row for row in corpora if named in row.name and row.name > after]
+        shown = {row.name for row in rest[:PAGE]}
         return studio.page(
             request,
             "health.html",
-            corpora=corpora,
-            spaces=spaces,
+            corpora=rest[:PAGE],
+            all_corpora=len(corpora),
+            next=rest[PAGE - 1].name if rest[PAGE:] else None,
+            named=named,
+            after=after,
+            most=PAGE,
+            spaces=[row for row in spaces if row.corpus in shown],
+            all_spaces=len(spaces),
             jobs=jobs,
             has_worker=has_worker,
             ledger=ledger,

@@ -17,6 +17,7 @@ from ragdb.studio.pages import Blank, Studio, address
 INKS = 6
 SIDE = 1000  # of the picture
 LIT = 20  # hits of a question
+FIRST = 20  # corpora that are asked for embeddings, a statement each
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ def folder(source: str) -> str:
 
 async def _first_embedded(db: AsyncClient, corpora: list[Any]) -> str | None:
     """The first corpus of which there may be a map; how much of each is embedded takes a count."""
-    for one in corpora:
-        if one.chunks and await db.corpus_embedder(one.name) is not None:
+    for one in [one for one in corpora if one.chunks][:FIRST]:
+        if await db.corpus_embedder(one.name) is not None:
             return str(one.name)
     return None
 

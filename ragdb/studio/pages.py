@@ -44,6 +44,7 @@ VIEWS = (
     ("map", "Map", "m"),
     ("health", "Health", "h"),
 )
+OFFERED = 200  # corpora to choose from; a page of thousands takes long to load
 # what shows all corpora
 UNDIVIDED = ("evals", "health")
 
@@ -145,6 +146,7 @@ def environment() -> Environment:
         "shown": charts.shown,
     }
     made.globals |= {
+        "offered": OFFERED,
         "address": address,
         "chart": charts,
         "in_document": in_document,

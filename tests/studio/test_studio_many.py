@@ -1,0 +1,89 @@
+"""Of many corpora no page shows all at once, and each can be found by its name."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from types import SimpleNamespace
+from unittest.mock import AsyncMock
+
+import httpx2 as httpx
+import psycopg
+import pytest
+
+from ragdb.studio.map import _first_embedded
+from tests.conftest import Server
+from tests.embedding import put
+from tests.http.conftest import Api, fill, served
+from tests.studio.conftest import logged_in
+
+MANY = 230
+NAMES = [f"tenant-{n:03}" for n in range(MANY)]
+
+
+@pytest.fixture(scope="module")
+def crowd(server18: Server) -> Iterator[Api]:
+    """The filled database with many more corpora, the last of which has embeddings."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        tokens = fill(dsn)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute("select ragdb.create_corpus(unnest(%s::text[]))", (NAMES,))
+            db.execute("select ragdb.embed_corpus(unnest(%s::text[]), 'hash')", (NAMES[-9:],))
+            put(db, {"pump.md": "a pump is primed with water"}, NAMES[-1])
+        with served(dsn, tokens) as api:
+            yield api
+
+
+@pytest.mark.parametrize("view", ["search", "traces", "slices", "documents", "answers", "map"])
+def test_one_of_many_corpora_is_written_and_the_browser_offers_names(crowd: Api, view: str) -> None:
+    with logged_in(crowd) as client:
+        page = client.get(f"/studio/{view}", params={"corpus": NAMES[-1]})
+        assert page.status_code == 200, page.text
+        assert f'name="corpus" value="{NAMES[-1]}"' in page.text
+        assert len(page.content) < 20_000
+        offered = re.findall('<option value="([^"]+)">', page.text.partition("<datalist")[2])
+        assert len(offered) == 200
+        assert NAMES[-1] in offered  # the one that was changed last
+        assert re.search(r'studio/health#corpora">All 23\d</a>', page.text)
+        wrong = client.get(f"/studio/{view}", params={"corpus": "tenant-x"})
+        assert (wrong.status_code, "tenant-0" in wrong.text) == (404, True)
+
+
+def test_health_shows_many_corpora_by_pages(crowd: Api) -> None:
+    def corpora(client: httpx.Client, **asked: str) -> tuple[list[str], str]:
+        page = client.get("/studio/health", params=asked)
+        assert page.status_code == 200, page.text
+        return re.findall(r"<td>(?:<a [^>]+>)?(tenant-\d+)", page.text), page.text
+
+    with logged_in(crowd) as client:
+        first, text = corpora(client)
+        # chat and docs come first
+        assert first == NAMES[:98]
+        assert re.search(r'rel="next" href="\S+/studio/health\?after=tenant-097#corpora"', text)
+        assert len(text) < 60_000
+        second, text = corpora(client, after=NAMES[97])
+        assert second == NAMES[98:198]
+        last, text = corpora(client, after=NAMES[197])
+        # and their embeddings
+        assert last == NAMES[198:] + NAMES[-9:]
+        assert 'rel="next"' not in text
+        assert corpora(client, named="-22")[0] == NAMES[220:230] + NAMES[-9:]
+        assert "No corpus is named so" in corpora(client, named="walrus")[1]
+
+
+def test_the_map_asks_a_few_corpora_alone_whether_they_have_embeddings() -> None:
+    db = AsyncMock()
+    db.corpus_embedder.return_value = None
+    corpora = [SimpleNamespace(name=name, chunks=1) for name in NAMES]
+    assert asyncio.run(_first_embedded(db, corpora)) is None
+    assert db.corpus_embedder.await_count == 20
+
+
+def test_few_corpora_are_chosen_from_a_list(site: Api) -> None:
+    with logged_in(site) as client:
+        text = client.get("/studio/search").text
+        assert '<select name="corpus">' in text
+        assert "<datalist" not in text
+        assert 'name="named"' not in client.get("/studio/health").text
