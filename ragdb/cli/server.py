@@ -12,6 +12,9 @@ import typer
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Corpus, Failure, Session
 from ragdb.cli.text import server_version
+from ragdb.client.counting import counted
+
+SHOWN = 20  # corpora, above which the status itself must be seen
 
 
 def register(app: typer.Typer) -> None:
@@ -140,7 +143,10 @@ def status(session: Session) -> None:
     if session.format == "table" and corpora:
         session.out.print()
         # what is to be done about one, and why, `ragdb doctor` says in words
-        session.rows(corpora, "name documents chunks size_bytes")
+        session.rows(corpora[:SHOWN], "name documents chunks size_bytes")
+        if len(corpora) > SHOWN:
+            more = counted(len(corpora) - SHOWN, "corpus")
+            session.note(f"{more} more: `ragdb corpus ls` lists all")
     for row in due:
         read = f"was read {output.cell(row.read_at)}" if row.read_at else "was never read"
         session.note(

@@ -60,6 +60,15 @@ def own_demo(run: Run) -> Run:
     return run
 
 
+def test_status_of_many_corpora_keeps_its_beginning_in_sight(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.connection.execute("select ragdb.create_corpus('c' || n) from generate_series(10, 39) n")
+    shown = run("status")
+    assert re.findall("^c[0-9]+", shown.stdout, re.M) == [f"c{n}" for n in range(10, 30)]
+    assert "10 corpora more: `ragdb corpus ls` lists all" in shown.stderr
+    assert len(json.loads(run("status", "--json").stdout)["corpora"]) == 30
+
+
 @pytest.mark.parametrize(
     "call",
     [
