@@ -55,10 +55,12 @@ end $$;
 
 -- Returns the caller's right to a corpus: 0 none, 1 read, 2 write, 3 admin. Decided once, at the
 -- entry of a function (never per row). A part that is not restricted itself has the rights of its
--- whole.
+-- whole. Its plan is kept also where the function that asks has its own made at each call: a list
+-- of corpora asks for each.
 create or replace function ragdb_internal.privilege(corpus ragdb.corpora) returns integer
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
 as $$
 declare
   v_caller constant oid := ragdb_internal.caller_oid();

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.embedding import embed, make_corpus, one
+from tests.processor import spent
 from tests.sql.conversations import conversation, message
 from tests.sql.corpora.test_parts_doors import PART, WHOLE
 
@@ -97,6 +98,24 @@ def test_a_call_over_all_that_needs_no_vector_locks_none(any_clone: str) -> None
             locked[call] = one(db, LOCKED, [])
             db.rollback()
         assert {call: count for call, count in locked.items() if count} == {}
+
+
+def test_rights_to_other_corpora_take_a_status_as_little_as_a_list(clone: str) -> None:
+    """Each right was planned anew, for a plan of the status is made for its corpora."""
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {"a": "red apple"})
+        embed(db)
+        made = "select ragdb.create_corpus('other-' || n, is_restricted => true)"
+        db.execute(f"{made} from generate_series(1, 300) n".encode())
+        db.execute("set role reader")
+
+        def taken(call: str) -> float:
+            before = spent(db)
+            for _ in range(40):
+                assert len(db.execute(f"select * from ragdb.{call}()".encode()).fetchall()) == 1
+            return spent(db) - before
+
+        assert taken("embedding_status") < 3 * taken("list_corpora")
 
 
 def tables(db: Connection) -> int:
