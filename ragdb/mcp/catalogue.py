@@ -98,11 +98,7 @@ BUILTIN: dict[str, Builtin] = {
     "list_corpora": Builtin(
         "List corpora",
         "Lists the corpora that can be searched by name, with their sizes and languages.",
-        {
-            "prefix": string("How names begin."),
-            "after": string("The last name seen."),
-            "count": count(reading.CORPORA),
-        },
+        {"prefix": string("How names begin."), "after": string("Last seen."), "count": count(100)},
         (),
         reading.list_corpora,
         result({"note": string("How many more there are, or why there are none.")}, corpora=LIST),

@@ -17,6 +17,10 @@ DOCUMENT = (
     "source", "title", "language", "media_type", "external_id", "pages", "chunks",
     "metadata", "updated_at",
 )  # fmt: skip
+CORPUS = (
+    "name", "title", "documents", "chunks", "tokens", "language_majority", "updated_at", "part_of",
+    "parts", "moved_to",
+)  # fmt: skip
 TRACE = (
     "id", "created_at", "corpus", "retriever", "rag", "retrieval_mode", "rank_mode", "query_text",
     "slice_id", "is_admissible", "limit_returned", "elapsed_ms", "error_code", "client",
@@ -67,7 +71,7 @@ def list_corpora(served: Served, arguments: Json) -> Json:
         )
     elif prefix and not named:
         more["note"] = f"No name of a corpus begins with {prefix[:80]!r}."
-    return {"corpora": [record(row) for row in rest[:most]], **more}
+    return {"corpora": [brief(row, CORPUS) for row in rest[:most]], **more}
 
 
 def list_documents(served: Served, arguments: Json) -> Json:

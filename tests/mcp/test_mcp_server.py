@@ -34,6 +34,7 @@ from ragdb.cli.main import app
 from ragdb.contracts import contract_file, declarations
 from ragdb.errors import RagdbError
 from ragdb.ingest import ingest
+from ragdb.mcp.reading import CORPORA
 from ragdb.mcp.served import ToolError
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
@@ -251,14 +252,20 @@ def test_what_a_list_returns_unless_told_is_said(dsn: str) -> None:
     for tool, properties in takes.items():
         if "count" in properties:
             verb = getattr(ragdb.Database, verbs.get(tool, tool))
-            default = inspect.signature(verb).parameters["count"].default
+            taken = inspect.signature(verb).parameters
+            # the database lists all corpora
+            default = CORPORA if tool == "list_corpora" else taken["count"].default
             assert f"; {default} unless given" in properties["count"]["description"], tool
 
 
 def test_lists_are_short_enough_to_be_read(dsn: str, trace: str) -> None:
     """A model reads all that it is given; one document or trace is shown in full."""
-    for tool, listed in (("list_documents", "documents"), ("list_traces", "traces")):
-        rows = call(dsn, tool, {"corpus": "docs"})[listed]
+    for tool, listed in (
+        ("list_documents", "documents"),
+        ("list_traces", "traces"),
+        ("list_corpora", "corpora"),
+    ):
+        rows = call(dsn, tool, {} if listed == "corpora" else {"corpus": "docs"})[listed]
         assert rows, tool
         for row in rows:
             assert None not in row.values()
