@@ -63,12 +63,8 @@ def in_turns(
     connection.isolation_level = IsolationLevel.READ_COMMITTED
     if connection.autocommit and not is_pooled(connection):
         connection.execute("set default_transaction_isolation = 'read committed'")
-        if most is not None:
-            connection.execute(
-                "select set_config('lock_timeout', %s, false)"
-                " where current_setting('lock_timeout') = '0'",
-                (f"{most}s",),
-            )
+        if most is not None and connection.execute("show lock_timeout").fetchall() == [("0",)]:
+            connection.execute(f"set lock_timeout = '{most}s'")
     return connection
 
 

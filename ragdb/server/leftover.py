@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 # what PostgreSQL says where a killed server has not gone yet
-SAID = re.compile(r'(lock|PID) file "[^"\n]*" (already exists|is empty)|pre-existing shared memory')
-OLD = 10  # seconds, in which a server that starts has long written its number
+SAID = re.compile(r'lock file "[^"\n]*" (already exists|is empty)|pre-existing shared memory')
+OLD = 10.0  # seconds, in which a server that starts has long written its number
 
 
 def disown(pid_file: Path, folder: Path) -> None:
@@ -34,10 +34,16 @@ def disown(pid_file: Path, folder: Path) -> None:
 
 
 def forget(pid_file: Path) -> None:
-    """Remove a file without a number, which a machine leaves that went down at the wrong moment."""
+    """Remove a file that stays without a number, as a machine leaves one that goes down just then.
+
+    A server that starts at this moment is waited for until it has written its number.
+    """
+    began = time.monotonic()
     try:
-        found = pid_file.stat()
-        if found.st_size == 0 and time.time() - found.st_mtime > OLD:
-            pid_file.unlink()
+        while (found := pid_file.stat()).st_size == 0:
+            if time.time() - found.st_mtime > OLD or time.monotonic() - began > OLD:
+                pid_file.unlink()
+            else:
+                time.sleep(0.1)
     except OSError:
         return

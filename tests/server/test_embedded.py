@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -268,11 +269,19 @@ def test_a_number_that_a_power_cut_left_unwritten_is_no_server(
     left.touch()
     if os.geteuid() == 0:
         shutil.chown(left, left.parent.owner())
-    just_begun = time.time() - leftover.OLD + 2
+    just_begun = time.time() - leftover.OLD + 1
     os.utime(left, (just_begun, just_begun))
-    leftover.forget(left)
-    assert left.exists()  # who starts at this moment has it so
     assert value(embedded.start(home / "pg18"), "select 1") == 1
+
+
+def test_who_is_about_to_write_its_number_is_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "postmaster.pid"
+    file.touch()
+    starts = threading.Timer(0.5, file.write_text, ["4711\n"])
+    starts.start()
+    leftover.forget(file)
+    assert file.read_text() == "4711\n"
+    starts.join()
 
 
 def test_a_backend_of_a_killed_server_that_still_works_is_waited_for(
