@@ -62,6 +62,7 @@ CODE = f"""
   select * from thing t where not exists (
     select from pg_depend d where d.classid = t.classid and d.objid = t.objid and d.deptype = 'e')
 """
+# Those of another owner, by their names; a trigger is of the owner of its function.
 OTHERS = f"""
   with thing as ({CODE})
   select o.type || ' ' || o.identity

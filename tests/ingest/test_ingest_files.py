@@ -26,21 +26,6 @@ from tests.waiting import until_it_waits
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
 
-@pytest.fixture
-def database(db: psycopg.Connection[Any]) -> ragdb.Database:
-    return ragdb.Database(db)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    (folder / "deep").mkdir(parents=True)
-    (folder / "a.md").write_text("# Alpha\n\nThe first letter.\n\nIt stands in front.\n")
-    (folder / "b.txt").write_text("Beta comes after alpha.\n")
-    (folder / "deep" / "c.md").write_text("# Gamma\n\nThe third letter. See [alpha](../a.md).\n")
-    return folder
-
-
 def chunks(database: ragdb.Database) -> list[Any]:
     return database.connection.execute(
         """select c.chunk_id, c.source, c.text, c.start_offset, c.page, c.ordinal

@@ -6,7 +6,6 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 import ragdb
@@ -17,11 +16,6 @@ from ragdb.ingest.report import Report
 from ragdb.ingest.source import Source
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-
-
-@pytest.fixture
-def database(db: psycopg.Connection[Any]) -> ragdb.Database:
-    return ragdb.Database(db)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-import psycopg
 import pytest
 
 import ragdb
@@ -27,21 +26,6 @@ from ragdb.readers import plugs, read
 from tests.documents import document
 
 DOCS = ["docs/a.md", "docs/b.txt", "docs/deep/c.md"]
-
-
-@pytest.fixture
-def database(db: psycopg.Connection[Any]) -> ragdb.Database:
-    return ragdb.Database(db)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    (folder / "deep").mkdir(parents=True)
-    (folder / "a.md").write_text("# Alpha\n\nThe first letter.\n\nIt stands in front.\n")
-    (folder / "b.txt").write_text("Beta comes after alpha.\n")
-    (folder / "deep" / "c.md").write_text("# Gamma\n\nThe third letter. See [alpha](../a.md).\n")
-    return folder
 
 
 @pytest.fixture
