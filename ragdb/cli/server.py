@@ -49,6 +49,7 @@ def init(
     from ragdb.server import migrate, static
     from ragdb.server.prepare import NotReady
 
+    session.upgrades = False  # which is done here
     conninfo = session.target.conninfo
     try:
         done = migrate.migrate(conninfo, force=force, say=session.note)
@@ -95,6 +96,7 @@ def psql(
     """Open psql on the database: that of ragdb, or where the server is reached by TLS, yours."""
     from ragdb.server import settings
 
+    session.upgrades = False  # what is in the way of an upgrade is moved by psql
     database, secret = settings.for_program(session.target.conninfo)
     program = settings.program("psql", session.target.conninfo)
     # where in ragdb an error was raised says nothing to whoever made it

@@ -102,6 +102,8 @@ class Session:
     yes: bool = False
     verdict: int = OK
     """Exit code if the reader of a pipe closes it before all is printed."""
+    upgrades: bool = True
+    """Whether the schema of an older ragdb on the embedded server is brought up to date first."""
     _told: set[tuple[str, str]] = field(default_factory=set)
 
     @functools.cached_property
@@ -113,7 +115,7 @@ class Session:
 
         # what it meets while it puts away a lost connection: the error that is shown came first
         logging.getLogger("psycopg").setLevel(logging.ERROR)
-        found = settings.connection(self.dsn, self.note)
+        found = settings.connection(self.dsn, self.note, upgrades=self.upgrades)
         self.debug(f"database: {found}")
         return found
 

@@ -121,10 +121,17 @@ def stop(folder: Path | None = None, version: int = 18) -> bool:
     return True
 
 
-def dsn(folder: Path | None = None, version: int = 18, say: Say | None = None) -> str:
+def dsn(
+    folder: Path | None = None,
+    version: int = 18,
+    say: Say | None = None,
+    *,
+    upgrades: bool = True,
+) -> str:
     """URI of the plain login `ragdb` on the database `ragdb`.
 
-    The server is started, the database created and migrated, as needed; `say` hears of it.
+    The server is started, the database created and migrated, as needed; `say` hears of it. The
+    schema of an older ragdb is left as it is where it is not to be upgraded.
     """
     folder = (folder or data_folder(version)).absolute()
     superuser = start(folder, version, say)
@@ -135,9 +142,13 @@ def dsn(folder: Path | None = None, version: int = 18, say: Say | None = None) -
         if scripts.is_current(connection) and not unfinished.exists():
             return plain
     with _lock(folder):
+        _install(superuser)
+        if not upgrades:
+            with connect(plain) as connection:
+                if scripts.is_there(connection):
+                    return plain
         was_left = unfinished.exists()
         unfinished.touch()
-        _install(superuser)
         if migrate.migrate(plain, say=say) or was_left:
             from ragdb.server import manual, static
 

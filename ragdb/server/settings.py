@@ -39,11 +39,13 @@ class Connection:
     __repr__ = __str__
 
 
-def connection(dsn: str | None = None, say: Say | None = None) -> Connection:
+def connection(
+    dsn: str | None = None, say: Say | None = None, *, upgrades: bool = True
+) -> Connection:
     """The database to use: `dsn`, RAGDB_DATABASE_URL, DATABASE_URL, libpq's PG*, or embedded.
 
-    Only the last starts anything, and says so where it makes one. Raises psycopg.ProgrammingError
-    for a DSN that libpq cannot read.
+    Only the last starts anything, and says so where it makes one; with `upgrades` it brings an
+    older schema up to date. Raises psycopg.ProgrammingError for a DSN that libpq cannot read.
     """
     for origin, value in (
         ("--dsn", dsn),
@@ -57,7 +59,7 @@ def connection(dsn: str | None = None, say: Say | None = None) -> Connection:
         return Connection("", ", ".join(named))
     from ragdb.server import embedded
 
-    return Connection(embedded.dsn(say=say), "embedded")
+    return Connection(embedded.dsn(say=say, upgrades=upgrades), "embedded")
 
 
 def given(dsn: str, origin: str) -> Connection:

@@ -260,6 +260,29 @@ def test_what_is_no_number_of_a_server_is_left_to_postgresql(tmp_path: Path, lef
     assert (tmp_path / "postmaster.pid").read_text() == left
 
 
+@pytest.mark.parametrize(
+    "away", [["psql", "-c", "drop view bi.mine"], ["init", "--force", "--no-manual"]]
+)
+def test_what_is_in_the_way_of_an_upgrade_is_moved_by_psql_or_by_force(
+    dsn: str, home: Path, away: list[str]
+) -> None:
+    with psycopg.connect(dsn) as connection:
+        connection.execute("create view bi.mine as select 1 as one")
+        connection.execute("comment on schema ragdb is 'older'")
+
+    def ragdb(*arguments: str) -> subprocess.CompletedProcess[str]:
+        run = [sys.executable, "-m", "ragdb", *arguments]
+        env = {n: v for n, v in environment(home).items() if not n.startswith("PG")}
+        return subprocess.run(run, env=env, capture_output=True, text=True)
+
+    for refused in (ragdb("status"), ragdb("init")):
+        assert refused.returncode == 3
+        assert "  view bi.mine" in refused.stderr
+    assert ragdb(*away).returncode == 0
+    assert ragdb("status").returncode == 0
+    assert value(dsn, "select to_regclass('bi.mine')") is None
+
+
 @pytest.mark.parametrize("name", ["postmaster.pid", ".s.PGSQL.5432.lock"])
 def test_a_number_that_a_power_cut_left_unwritten_is_no_server(
     dsn: str, home: Path, name: str
