@@ -16,7 +16,7 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("PG") or name.endswith("DATABASE_URL"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(embedded, "dsn", lambda say=None: "host=embedded")
+    monkeypatch.setattr(embedded, "dsn", lambda say=None, upgrades=True: "host=embedded")
 
 
 def test_the_first_setting_of_the_order_wins(monkeypatch: pytest.MonkeyPatch) -> None:
