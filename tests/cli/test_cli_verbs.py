@@ -746,7 +746,7 @@ def test_doctor_says_how_much_room_the_embedded_server_has(
     monkeypatch.setattr("shutil.disk_usage", lambda _: Mock(free=int(gib * 2**30)))
     assert "disk:" not in demo("doctor").stdout  # of a server elsewhere it knows nothing
     found = Connection(demo_dsn, "embedded")
-    monkeypatch.setattr("ragdb.server.settings.connection", lambda dsn, say=None: found)
+    monkeypatch.setattr("ragdb.server.settings.connection", lambda *given, **how: found)
     said = demo("doctor")
     assert said.exit_code == 0
     assert f"{mark}  disk: {gib} GiB are free for " in said.stdout
