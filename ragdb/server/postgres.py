@@ -137,11 +137,7 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
         )  # fmt: skip
         if done.returncode == 0:
             return
-        said = done.stderr + "".join(
-            file.read_bytes()[before.get(file, 0) :].decode(errors="replace")[-2000:]
-            for file in (log, *sorted(logs.glob("*"), key=os.path.getmtime)[-1:])
-            if file.exists()
-        )
+        said = done.stderr + _logged(log, logs, before)
         waited = time.monotonic() - began
         is_leftover = leftover.SAID.search(said)
         if is_leftover and answers():  # it was there, and had lost a process
@@ -157,6 +153,24 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
             print(f"ragdb: waiting for the killed server of {folder} to go", file=sys.stderr)
             spoken = True
         time.sleep(0.2)
+
+
+def _logged(log: Path, logs: Path, before: dict[Path, int]) -> str:
+    """What a server that did not start wrote after the files had these sizes.
+
+    It hands its lines to a process of its own, which may write them after the server's end.
+    """
+    until = time.monotonic() + 5
+    while True:
+        said = "".join(
+            file.read_bytes()[before.get(file, 0) :].decode(errors="replace")[-2000:]
+            for file in (log, *sorted(logs.glob("*"), key=os.path.getmtime)[-1:])
+            if file.exists()
+        )
+        is_whole = "logging collector process" not in said or "system is shut down" in said
+        if is_whole or time.monotonic() > until:
+            return said
+        time.sleep(0.05)
 
 
 def _socket_folder(folder: Path) -> Path:

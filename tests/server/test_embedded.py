@@ -638,6 +638,31 @@ def test_what_an_earlier_start_said_is_not_taken_for_the_cause_of_this_one(
     assert "doctor" in failed.value.hint
 
 
+def test_the_cause_is_read_after_the_log_is_written_to_its_end(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "late"
+    (folder / "log").mkdir(parents=True)
+
+    def write() -> None:
+        (folder / "log" / "late.log").write_text(
+            "FATAL:  the cause\nLOG:  database system is shut down\n"
+        )
+
+    writer = threading.Timer(0.5, write)
+
+    def fails(*_: object) -> subprocess.CompletedProcess[str]:
+        said = "LOG:  redirecting log output to logging collector process\n"
+        (folder / "startup.log").write_text(said)
+        writer.start()
+        return subprocess.CompletedProcess([], 1, "", "pg_ctl: could not start server")
+
+    monkeypatch.setattr(postgres, "run", fails)
+    with pytest.raises(postgres.EmbeddedError, match="the cause"):
+        postgres.launch(folder, 18, lambda: False)
+    writer.join()
+
+
 def test_a_server_that_cannot_start_on_a_full_disk_says_so_at_once(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
