@@ -161,6 +161,7 @@ corpora = Table(
     Column("next_chunk_no", Integer, nullable=False),
     Column("next_term_id", Integer, nullable=False),
     Column("optimized_to", Integer, nullable=False),
+    Column("analysed_by", Integer, nullable=False),
     Column("has_synonyms", Boolean, nullable=False),
     Column("history", INTERVAL),
     Column("history_from", BigInteger),

@@ -2,6 +2,5 @@
 
 delete from ragdb.installed_code;
 insert into ragdb.installed_code (kind, identity, hash, object_id, server)
-  select p.kind, p.identity, p.hash, p.object_id,
-      current_setting('server_version_num')::integer / 10000
+  select p.kind, p.identity, p.hash, p.object_id, ragdb_internal.server_major()
   from ragdb_internal.present_code() p;

@@ -43,6 +43,11 @@ language sql parallel safe
 return pg_catalog.round(
   (1000 * extract(epoch from pg_catalog.clock_timestamp() - ms_since.began))::numeric, 3);
 
+-- Returns the major version of the server, such as 18.
+create or replace function ragdb_internal.server_major() returns integer
+language sql stable parallel safe
+return pg_catalog.current_setting('server_version_num')::integer / 10000;
+
 -- Returns the role on whose behalf the statement runs. Inside a definer function current_user is
 -- the owner and session_user ignores `set role`; only `set role`, which checks membership, can move
 -- this one.

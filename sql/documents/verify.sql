@@ -129,6 +129,7 @@ declare
     ragdb_internal.lock_corpus(repair_corpus.corpus, 'admin', true);
   v_id constant integer := v_corpus.corpus_id;
 begin
+  perform ragdb_internal.stem_synonyms(v_corpus);
   if v_corpus.parts > 0 then
     perform ragdb_internal.recount_parts(v_corpus);
     return;
@@ -137,8 +138,9 @@ begin
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   delete from ragdb.block_states s where s.corpus_id = v_id;
   update ragdb.corpora c
-    set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id,
-      next_doc_no, next_chunk_no) = (
+    set analysed_by = ragdb_internal.server_major(),
+      (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id,
+        next_doc_no, next_chunk_no) = (
       select n.documents, n.tokens, n.size_bytes, n.languages, 0, 0, 1,
         greatest(c.next_doc_no, 1 + (
           select max(d.doc_no) from ragdb.documents d where d.corpus_id = v_id)),
@@ -150,5 +152,5 @@ begin
     select c.chunk_no from ragdb.chunks c where c.corpus_id = v_id order by c.chunk_no));
 end $$;
 comment on function ragdb.repair_corpus is
-  'Rebuilds a corpus''s counters and lexical index from its documents and chunks; of one with '
-  'parts, what it counts of them. Raises RG400, RG401, RG404, RG413.';
+  'Rebuilds a corpus''s counters, lexical index and the lexemes of its synonyms from its documents '
+  'and chunks; of one with parts, what it counts of them. Raises RG400, RG401, RG404, RG413.';

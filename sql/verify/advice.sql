@@ -8,7 +8,8 @@ comment on type ragdb.advice is
 
 -- Returns what is to be done for the ranking of corpora that the caller may read. The mean of fewer
 -- than 100 chunks is chance, and soon another. What a corpus is stemmed by cannot be changed later,
--- so another is worth an ingest of its own; few chunks say little.
+-- so another is worth an ingest of its own; few chunks say little. Stemmers of two major versions
+-- differ, and after pg_upgrade or a restore the lexemes are those of the old one.
 create or replace function ragdb_internal.advice_on_corpora() returns setof ragdb.advice
 language sql stable parallel safe
 begin atomic
@@ -31,6 +32,11 @@ begin atomic
     from ragdb_internal.text_configs() t
     where t.language = c.language_majority and c.chunks >= 20 and c.part_of is null
       and o.text_config not in (t.config, 'simple')
+    union all
+    select pg_catalog.format('its chunks were stemmed by PostgreSQL %s and its queries are by %s, '
+        'so a few words may not be found', o.analysed_by, ragdb_internal.server_major()),
+      pg_catalog.concat('ragdb repair ', c.name)
+    where o.chunks > 0 and o.parts = 0 and o.analysed_by <> ragdb_internal.server_major()
     ) a (found, fix);
 end;
 

@@ -140,7 +140,7 @@ declare
   v_written bigint;
 begin
   if (select max(i.server) from ragdb.installed_code i)
-    is distinct from current_setting('server_version_num')::integer / 10000
+    is distinct from ragdb_internal.server_major()
   then
     return row(0, null, array[row('code', 'warning', 'functions',
       'they were installed by another version of PostgreSQL, and are not compared',

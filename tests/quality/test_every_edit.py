@@ -43,6 +43,8 @@ PASSED_OVER = {
     "corpora": {
         "chunks", "languages", "lexeme_count", "next_chunk_no", "next_doc_no", "next_term_id",
         "optimized_to", "parts", "size_bytes", "token_count", "updated_at", "version_xid",
+        # by which a corpus is said to need a repair; `ragdb doctor --deep` looks at its chunks
+        "analysed_by",
         # raised: more may have been written than there is; one that is too low is found
         "lamport", "version",
     },

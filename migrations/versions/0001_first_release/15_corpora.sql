@@ -38,6 +38,7 @@ create table ragdb.corpora (
   next_chunk_no integer not null default 1,
   next_term_id integer not null default 1,
   optimized_to integer not null default 1,
+  analysed_by integer not null default current_setting('server_version_num')::integer / 10000,
   has_synonyms boolean not null default false,
   history interval constraint corpora_history_is_positive check (history > interval '0'),
   history_from bigint,
@@ -114,6 +115,9 @@ comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
 comment on column ragdb.corpora.optimized_to is
   'What next_chunk_no was when the index was brought up to date last.';
+comment on column ragdb.corpora.analysed_by is
+  'Major version of PostgreSQL by which its first chunks became lexemes, or all of them by '
+  'ragdb.repair_corpus.';
 comment on column ragdb.corpora.has_synonyms is 'Whether ragdb.synonyms has rows of the corpus.';
 comment on column ragdb.corpora.history is
   'How long the corpus can still be searched as it was; null where it keeps no history.';

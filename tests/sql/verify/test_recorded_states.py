@@ -102,6 +102,15 @@ def test_one_statement_that_sets_something_otherwise_is_found_by_name(
     assert place in found(db)
 
 
+def test_a_repair_does_not_vouch_for_synonyms_that_somebody_edited(db: Connection) -> None:
+    db.execute("update ragdb.synonyms set means = 'trains', lexeme = 'x' where word = 'car'")
+    assert "synonyms of corpus docs" in found(db)
+    db.execute("select ragdb.repair_corpus('docs')")
+    stemmed = db.execute("select lexeme from ragdb.synonyms where word = 'car'").fetchone()
+    assert stemmed == ("car",)
+    assert "synonyms of corpus docs" in found(db)
+
+
 def test_a_state_that_is_recorded_afterwards_is_missed_by_the_ledger(db: Connection) -> None:
     """Who has no entry for what was recorded has only made it worse."""
     db.execute("select ragdb.seal_ledger()")
