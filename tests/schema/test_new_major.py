@@ -67,5 +67,6 @@ def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is
 
 def restore(before: str, after: str, dump: Path) -> None:
     subprocess.run([postgres.binary("pg_dump", 18), "-Fc", "-f", dump, "-d", before], check=True)
-    restoring = [postgres.binary("pg_restore", 18), "--single-transaction", "-d", after, dump]
-    subprocess.run(restoring, check=True)
+    subprocess.run(
+        [postgres.binary("pg_restore", 18), "--single-transaction", "-d", after, dump], check=True
+    )
