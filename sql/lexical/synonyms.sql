@@ -37,3 +37,26 @@ begin
   end if;
   return v_stand_ins;
 end $$;
+
+-- Stems the synonyms of a corpus again; the caller holds the corpus lock. What this changes is
+-- recorded where nothing else was: else somebody's repair would vouch for who edited the table.
+create or replace function ragdb_internal.stem_synonyms(corpus ragdb.corpora) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_was constant bytea := ragdb_internal.synonyms_hash(corpus);
+begin
+  update ragdb.synonyms s set lexeme = n.lexemes[1]
+    from (
+      select d.word, tsvector_to_array(ragdb_internal.words(
+        d.word, corpus.text_config)) as lexemes
+      from (
+        select distinct y.word from ragdb.synonyms y
+        where y.corpus_id = corpus.corpus_id) d offset 0) n
+    where s.corpus_id = corpus.corpus_id and s.word = n.word
+      and cardinality(n.lexemes) = 1 and s.lexeme <> n.lexemes[1];
+  if found and v_was = ragdb_internal.last_state(corpus.corpus_id, 'synonyms', '') then
+    perform ragdb_internal.record_state('synonyms', corpus.corpus_id);
+  end if;
+end $$;
