@@ -62,7 +62,8 @@ begin
   elsif as_of is null and ragdb_internal.ranking_hash(corpus) is distinct from trace.ranking_hash
   then
     cause := 'config_changed';
-    detail := 'how the corpus ranks (text configuration, k1, b, pivot, synonyms) is not as it was';
+    detail := 'how the corpus ranks (text configuration, major version of PostgreSQL, k1, b, '
+      'pivot, synonyms) is not as it was';
   elsif not trace.is_exact and changed_chunk_ids = '{}'
     and (as_of is not null or corpus.version = trace.corpus_version)
   then

@@ -68,11 +68,13 @@ return ragdb_internal.fields_hash(variadic ragdb_internal.trace_fields(trace) ||
     order by h.rank, f.n));
 
 -- Returns the sha256 (hex) of what decides a corpus's ranking besides its documents: text
--- configuration, k1, b, pivot and synonyms.
+-- configuration, the versions of PostgreSQL that stem its chunks and its queries by it, k1, b,
+-- pivot and synonyms.
 create or replace function ragdb_internal.ranking_hash(corpus ragdb.corpora) returns text
 language sql stable parallel safe
 return pg_catalog.encode(ragdb_internal.fields_hash(
   'ragdb.ranking/1'::bytea, ragdb_internal.utf8((corpus).text_config),
+  pg_catalog.int4send((corpus).analysed_by), pg_catalog.int4send(ragdb_internal.server_major()),
   pg_catalog.float8send((corpus).k1), pg_catalog.float8send((corpus).b),
   pg_catalog.float8send((corpus).pivot), (
     select ragdb_internal.utf8(pg_catalog.string_agg(

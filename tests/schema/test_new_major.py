@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from contextlib import ExitStack
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -17,6 +18,11 @@ TEXT = "Two rooms were added to the house."
 
 def advised(connection: psycopg.Connection) -> list[tuple[str, bool, str]]:
     return connection.execute("select subject, is_fault, fix from ragdb.advice()").fetchall()
+
+
+def replayed(connection: psycopg.Connection, trace: tuple[UUID] | None) -> tuple[str, str | None]:
+    (said,) = connection.execute("select verdict, cause from ragdb.replay(%s)", trace).fetchall()
+    return said
 
 
 def found(connection: psycopg.Connection, query: str) -> list[str]:
@@ -45,10 +51,13 @@ def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is
             old.execute("select ragdb.add_synonyms('docs', '{added,appended}')")
             assert found(old, "added") == found(old, "appended") == ["house.txt"]
             assert advised(old) == []
+            recorded = old.execute("select (ragdb.retrieve('docs', 'added')).trace_id").fetchone()
         restore(before, after, tmp_path / "dump")
         migrate.migrate(after, force=True)
         with psycopg.connect(after, autocommit=True) as new:
             assert found(new, "added") == []
+            # nobody is said to have edited rows or the index
+            assert replayed(new, recorded) == ("drifted", "config_changed")
             told = [("corpus docs", False, "ragdb repair docs")]
             assert advised(new) == told
             # what is written now is stemmed by the new one, and says nothing of the rest
@@ -60,6 +69,7 @@ def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is
                 new.execute("select ragdb.repair_corpus(%s)", (corpus,))
             assert found(new, "added") == found(new, "appended") == ["house.txt"]
             assert advised(new) == []
+            assert replayed(new, recorded) == ("same_order", "config_changed")
             assert new.execute("select * from ragdb.check_corpus('docs')").fetchall() == []
             said = new.execute("select place from ragdb.verify() where severity <> 'note'")
             assert said.fetchall() == []

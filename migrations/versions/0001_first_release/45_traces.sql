@@ -122,7 +122,8 @@ comment on column ragdb.retrieval_traces.chunk_ids is
 comment on column ragdb.retrieval_traces.statistics is
   'Corpus whose term statistics were asked for; null for its own.';
 comment on column ragdb.retrieval_traces.ranking_hash is
-  'Hash of how the corpus ranked then (text configuration, k1, b, pivot).';
+  'Hash of how the corpus ranked then (text configuration, major version of PostgreSQL, k1, b, '
+  'pivot, synonyms).';
 comment on column ragdb.retrieval_traces.result_hash is
   'SHA-256 (hex) of the ordered chunk ids, content hashes and scores: what the caller was given.';
 comment on column ragdb.retrieval_traces.corpus_version is
