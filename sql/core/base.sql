@@ -95,12 +95,24 @@ create or replace function ragdb_internal.utf8(value text) returns bytea
 language sql stable parallel safe
 return pg_catalog.convert_to(value, 'UTF8');
 
--- Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.
+-- Returns the name of the lock under which a statement of a transaction deletes rows of an
+-- append-only table. Only the owner can write it, whatever settings a session makes; it names the
+-- transaction and ends with the statement, so that no other deletion finds it.
+create or replace function ragdb_internal.removal(relation text, transaction xid8) returns text
+language sql stable parallel safe
+return 'rows of ' || relation || ' go by transaction ' || transaction;
+
+-- Trigger of append-only tables: refuses every update and truncate, and every delete but that of
+-- ragdb_internal.remove_rows. Raises RG414.
 create or replace function ragdb_internal.refuse_change() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if tg_op = 'DELETE' and exists (select from ragdb.locks l
+      where l.name = ragdb_internal.removal(tg_table_name, pg_current_xact_id())) then
+    return old;
+  end if;
   raise exception '% of ragdb.% is refused', lower(tg_op), tg_table_name
     using errcode = 'RG414',
       detail = 'the rows of this table are append-only, for their owner too',
@@ -130,6 +142,26 @@ begin
   -- always: session_replication_role switches ordinary triggers off
   execute format('alter table ragdb.%I enable always trigger rows_are_append_only,'
     ' enable always trigger table_is_append_only', relation);
+end $$;
+
+-- Deletes the rows r of an append-only table that meet a condition on $1, and returns their number.
+-- The caller records what went and why. A trigger that is switched off instead would need a lock
+-- that holds up everybody who writes the table, until the commit.
+create or replace function ragdb_internal.remove_rows(
+  relation text, condition text, value anyelement)
+returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lock constant text := ragdb_internal.removal(relation, pg_current_xact_id());
+  v_rows bigint;
+begin
+  insert into ragdb.locks (name) values (v_lock);
+  execute format('delete from ragdb.%I r where %s', relation, condition) using value;
+  get diagnostics v_rows = row_count;
+  delete from ragdb.locks l where l.name = v_lock;
+  return v_rows;
 end $$;
 
 -- Wakes who listens to a channel, unless another transaction is about to, or a router asked: its

@@ -13,7 +13,7 @@ as $$
 begin
   lock table ragdb.signing_keys in share row exclusive mode;
   if not exists (select from ragdb.signing_keys k where k.state = 'active') then
-    perform ragdb_internal.lock_in_turn('lock table ragdb.signing_keys in access exclusive mode');
+    perform ragdb_internal.lock_in_turn('ragdb.signing_keys', 'access exclusive');
   end if;
   perform ragdb_internal.hold('signing_keys');
 end $$;

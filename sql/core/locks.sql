@@ -39,12 +39,12 @@ begin
   return true;
 end $$;
 
--- Locks tables by a statement. Whoever waits for a lock holds up all who come after, and a reader
--- may go on for hours, as pg_dump does. So this waits for a moment, lets the others go on and tries
--- again; ever more seldom for long enough that a deadlock is found. The lock_timeout of the session
--- is the limit of all tries together. Raises 55P03, 40P01.
-create or replace function ragdb_internal.lock_in_turn(lock text) returns void
-language plpgsql
+-- Locks some tables (their names; null: none) in a mode. Whoever waits for a lock holds up all who
+-- come after, and a reader may go on for hours, as pg_dump does. So this waits for a moment, lets
+-- the others go on and tries again; ever more seldom for long enough that a deadlock is found. The
+-- lock_timeout of the session is the limit of all tries together. Raises 55P03, 40P01.
+create or replace function ragdb_internal.lock_in_turn(tables text, mode text) returns void
+language plpgsql strict
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -59,7 +59,7 @@ begin
     begin
       perform set_config('lock_timeout', case when v_try > 2 and v_try & (v_try - 1) = 0
         then v_finds_deadlock else '50' end, true);
-      execute lock;
+      execute format('lock table %s in %s mode', tables, mode);
       perform set_config('lock_timeout', v_limit, true);
       return;
     exception when lock_not_available then
@@ -69,6 +69,19 @@ begin
     end;
     perform pg_sleep(0.5);
   end loop;
+end $$;
+
+-- Waits until every other transaction that has written some tables has ended. The lock that tells
+-- is given back, so that who goes on after this holds up nobody. Raises 55P03, 40P01.
+create or replace function ragdb_internal.await_writers(tables text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.lock_in_turn(tables, 'share');
+  raise exception 'they have ended';
+exception when raise_exception then
+  null;
 end $$;
 
 -- Takes one of the caller's slots of something until the transaction ends; false where sessions of

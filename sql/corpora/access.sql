@@ -83,7 +83,6 @@ comment on function ragdb.list_access_events is
   'bind_role, set_quota, create_token, revoke_token, drop_events. count is 1 to 10000. Raises '
   'RG400.';
 
--- The triggers are off only in this transaction, which holds the table against every writer.
 create or replace function ragdb.drop_access_events_before(before date) returns bigint
 language plpgsql security definer -- it changes a table of the owner
 set search_path = pg_catalog, pg_temp
@@ -92,12 +91,10 @@ declare
   v_rows bigint;
 begin
   perform ragdb_internal.check_ended(before, 'events');
-  perform ragdb_internal.lock_in_turn('lock table ragdb.access_events in share row exclusive mode');
-  alter table ragdb.access_events disable trigger rows_are_append_only;
-  delete from ragdb.access_events e
-    where e.id < ragdb_internal.first_uuid7(before::timestamp at time zone 'UTC');
-  get diagnostics v_rows = row_count;
-  alter table ragdb.access_events enable always trigger rows_are_append_only;
+  -- what is under way ends, and goes too
+  perform ragdb_internal.await_writers('ragdb.access_events');
+  v_rows := ragdb_internal.remove_rows('access_events', 'r.id < $1',
+    ragdb_internal.first_uuid7(before::timestamp at time zone 'UTC'));
   -- no event is older, and a time before year 1 cannot be read in Python
   perform ragdb_internal.record_act(row(null, null, 'retention', null, '{access}'::text[], null,
     null, greatest(before, '1970-01-01')::timestamp at time zone 'UTC', null,

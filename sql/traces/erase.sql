@@ -12,8 +12,7 @@ return array(
   where not exists (select from ragdb.corpora c where c.corpus_id = l.corpus_id)
   order by 1);
 
--- Deletes the rows of some corpora from the partitions of a table, which are append-only for
--- everybody else, and returns their number.
+-- Deletes the rows of some corpora from the partitions of a table, and returns their number.
 create or replace function ragdb_internal.erase_from_partitions(parent text, corpora integer[])
 returns bigint
 language plpgsql
@@ -21,23 +20,16 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_partition text;
-  v_rows bigint;
-  v_all bigint := 0;
+  v_rows bigint := 0;
 begin
   for v_partition in
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = ('ragdb.' || parent)::regclass order by 1
   loop
-    execute format('select count(*) from ragdb.%I r where r.corpus_id = any ($1)', v_partition)
-      into v_rows using corpora;
-    continue when v_rows = 0;
-    execute format('alter table ragdb.%I disable trigger rows_are_append_only', v_partition);
-    execute format('delete from ragdb.%I r where r.corpus_id = any ($1)', v_partition)
-      using corpora;
-    execute format('alter table ragdb.%I enable always trigger rows_are_append_only', v_partition);
-    v_all := v_all + v_rows;
+    v_rows := v_rows
+      + ragdb_internal.remove_rows(v_partition, 'r.corpus_id = any ($1)', corpora);
   end loop;
-  return v_all;
+  return v_rows;
 end $$;
 
 -- A name that finds nothing is no error: in a cluster each node is asked.
@@ -52,9 +44,10 @@ declare
   v_rows bigint;
 begin
   perform ragdb_internal.check_erasure('erase', reason);
+  -- what is under way ends, and is erased too
+  perform ragdb_internal.await_writers(ragdb_internal.trace_tables());
   -- in the order of ragdb.drop_traces_before; counts outlive what is counted
   perform ragdb_internal.recount_rollups(true), ragdb_internal.hold('maintain');
-  perform ragdb_internal.lock_traces('share row exclusive');
   v_corpora := ragdb_internal.dropped_with_traces(erase_traces.corpus);
   foreach v_parent in array ragdb_internal.partitioned() loop
     v_rows := ragdb_internal.erase_from_partitions(v_parent, v_corpora);

@@ -146,7 +146,8 @@ begin
   v_months := array(select distinct m
     from unnest(v_default_months || ragdb_internal.months_ahead()) m order by m);
   -- default partitions are looked at, or replaced where they have rows
-  perform ragdb_internal.lock_traces('access exclusive', v_default_months = '{}');
+  perform ragdb_internal.lock_in_turn(ragdb_internal.trace_tables(
+    case when v_default_months = '{}' then '{null}'::date[] end), 'access exclusive');
   foreach v_parent in array ragdb_internal.partitioned() loop
     v_made := v_made
       || ragdb_internal.make_partitions(v_parent, v_months, v_default_months <> '{}');
@@ -216,7 +217,7 @@ begin
       where m.first + interval '1 month' <= before order by 1
   loop
     -- what is under way ends, and is counted
-    perform ragdb_internal.lock_traces('access exclusive');
+    perform ragdb_internal.lock_in_turn(ragdb_internal.trace_tables(), 'access exclusive');
     -- counts outlive what is counted
     perform ragdb_internal.recount_rollups(true);
     -- the traces last: no hit is ever without its trace

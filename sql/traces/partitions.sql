@@ -44,30 +44,28 @@ begin
 end $$;
 
 -- Returns the names of the tables that are partitioned by month, those of what belongs to a trace
--- before the traces. What hangs from a trace stands before it: months are dropped in this order.
+-- before the traces. What hangs from a trace stands before it: they are erased in this order.
 create or replace function ragdb_internal.partitioned() returns text[]
 language sql immutable parallel safe
 return
   '{answer_citations,evidence_answers,evidence_feedback,evidence_gates,retrieval_hits,'
   'retrieval_reranks,retrieval_traces}'::text[];
 
--- Locks all tables of traces in a mode, or their default partitions alone. All at once: who has
--- locked one of them holds up every search that is recorded, so he waits for no other.
-create or replace function ragdb_internal.lock_traces(
-  mode text, only_defaults boolean default false)
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform ragdb_internal.lock_in_turn(format('lock table %s in %s mode',
-      string_agg('ragdb.' || t.name, ', ' order by t.name desc), mode))
-    from unnest(ragdb_internal.partitioned()) p (name)
-      cross join lateral (select case when only_defaults
-        then ragdb_internal.partition_name(p.name, null) else p.name end) t (name)
-    where to_regclass('ragdb.' || t.name) is not null
-    having count(*) > 0;
-end $$;
+-- Returns the tables of traces, or their partitions of some months (null among these: the default
+-- ones), as ragdb_internal.lock_in_turn takes them; null where there is none. Lock all at once: who
+-- has locked one of them holds up every search that is recorded, so he waits for no other.
+create or replace function ragdb_internal.trace_tables(months date[] default null) returns text
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.string_agg('ragdb.' || t.name, ', ' order by t.name desc)
+    from pg_catalog.unnest(ragdb_internal.partitioned()) p (name)
+      cross join lateral (
+        select p.name where trace_tables.months is null
+        union all
+        select ragdb_internal.partition_name(p.name, m)
+          from pg_catalog.unnest(trace_tables.months) m) t
+    where pg_catalog.to_regclass('ragdb.' || t.name) is not null;
+end;
 
 -- Puts the triggers on a partition that make it append-only for everyone, and have an admissible
 -- trace prove itself.

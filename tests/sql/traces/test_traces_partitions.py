@@ -183,6 +183,42 @@ def test_the_owner_and_a_superuser_cannot_change_a_trace(
         assert caught.value.sqlstate == "RG414"
 
 
+@pytest.mark.parametrize(
+    ("lock", "change"),
+    [
+        # of another transaction, and of another table
+        ("'{0}', '3'", CHANGES[2]),
+        ("'access_events', pg_current_xact_id()", CHANGES[2]),
+        # the one that would do, for what is not a deletion
+        ("'{0}', pg_current_xact_id()", CHANGES[0]),
+        ("'{0}', pg_current_xact_id()", CHANGES[3]),
+    ],
+)
+def test_what_lets_a_function_delete_lets_nothing_else_pass(
+    docs: Connection, lock: str, change: str
+) -> None:
+    partition = home(docs, failed(docs, "2035-05-15 00:00:00+00")).removeprefix("ragdb.")
+    docs.execute("reset role")
+    docs.execute(f"insert into ragdb.locks select ragdb_internal.removal({lock})".format(partition))
+    with pytest.raises(psycopg.DatabaseError) as caught, docs.transaction():
+        docs.execute(change.format(table=partition))
+    assert caught.value.sqlstate == "RG414"
+
+
+def test_after_an_erasure_its_own_transaction_deletes_nothing_more(docs: Connection) -> None:
+    docs.execute("reset role")
+    failed(docs, "2035-05-15 00:00:00+00")
+    docs.execute("select ragdb.drop_corpus('docs')")
+    docs.execute("select ragdb.create_corpus('docs')")
+    kept = failed(docs, "2035-05-16 00:00:00+00")
+    assert docs.execute("select traces from ragdb.erase_traces('docs')").fetchall() == [(1,)]
+    with pytest.raises(psycopg.DatabaseError) as caught, docs.transaction():
+        docs.execute("delete from ragdb.retrieval_traces")
+    assert caught.value.sqlstate == "RG414"
+    assert docs.execute("select id from ragdb.retrieval_traces").fetchall() == [(kept,)]
+    assert docs.execute("select from ragdb.locks where name like 'rows of %'").fetchall() == []
+
+
 @pytest.mark.parametrize("role", ["reader", "writer", "admin", "stranger"])
 @pytest.mark.parametrize(
     "table", [*PARENTS, "retrieval_traces_default", "answer_citations_default"]

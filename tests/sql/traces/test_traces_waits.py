@@ -72,6 +72,7 @@ def kept(clone: str) -> Iterator[Connection]:
         with db.transaction():
             db.execute("select set_config('ragdb.now', '2020-04-01 00:00:00+00', true)")
             db.execute("select ragdb.record_failure('gone', 'q', '57014', 3)")
+            db.execute("select ragdb.grant_corpus('gone', 'reader', 'read')")
         db.execute("select ragdb.maintain()")
         db.execute("select ragdb.drop_corpus('gone')")
         make_corpus(db, {"a": "red apple"})
@@ -93,6 +94,30 @@ def test_what_waits_for_a_transaction_holds_up_no_other(
             assert came == []
             holder.rollback()
         assert came == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("call", "gone"),
+    [
+        ("erase_traces('gone')", "ragdb.retrieval_traces where corpus = 'gone'"),
+        ("drop_access_events_before('2021-01-01')", "ragdb.access_events where corpus = 'gone'"),
+    ],
+)
+def test_what_took_rows_away_and_stays_open_holds_up_no_other(
+    clone: str, kept: Connection, call: str, gone: str
+) -> None:
+    kept.execute("set lock_timeout = '2s'")
+    count = f"select count(*) from {gone}"
+    assert one(kept, count) == 1
+    with psycopg.connect(clone) as holder:
+        holder.execute(f"select * from ragdb.{call}".encode())
+        trace = one(kept, SEARCH.replace("count(*)", "distinct trace_id"))
+        kept.execute("select ragdb.record_feedback('good', trace_id => %s)", (trace,))
+        kept.execute("select ragdb.grant_corpus('docs', 'reader', 'read')")
+        assert one(kept, count) == 1
+        holder.commit()
+    assert one(kept, count) == 0
+    assert one(kept, "select count(*) from ragdb.list_traces('docs')") == 1
 
 
 def test_upkeep_that_waits_for_a_reader_holds_up_no_other(clone: str, kept: Connection) -> None:
