@@ -204,42 +204,39 @@ language plpgsql security definer -- it drops tables of the owner
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_parent text;
-  v_rows bigint;
+  v_months date[];
 begin
   perform ragdb_internal.check_ended(before, 'months that ended');
   -- in the order of upkeep, so that the two do not deadlock
   perform ragdb_internal.hold('rollups');
   perform ragdb_internal.make_due_partitions();
   perform ragdb_internal.hold('maintain');
-  for month in
+  v_months := array(
     select m.first from ragdb_internal.traced_months() m (first)
-      where m.first + interval '1 month' <= before order by 1
-  loop
-    -- what is under way ends, and is counted
-    perform ragdb_internal.lock_in_turn(ragdb_internal.trace_tables(), 'access exclusive');
-    -- counts outlive what is counted
-    perform ragdb_internal.recount_rollups(true);
-    -- the traces last: no hit is ever without its trace
-    foreach v_parent in array ragdb_internal.partitioned() loop
-      continue when not ragdb_internal.has_partition(v_parent, month);
-      if v_parent like E'retrieval\\_%' then
-        execute format('select count(*) from ragdb.%I',
-          ragdb_internal.partition_name(v_parent, month)) into v_rows;
-        hits := case v_parent when 'retrieval_hits' then v_rows else hits end;
-        traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
-      end if;
-      execute format('drop table ragdb.%I', ragdb_internal.partition_name(v_parent, month));
-    end loop;
+      where m.first + interval '1 month' <= before order by 1);
+  if v_months = '{}' then
+    return;
+  end if;
+  -- what is under way in these months ends, and is counted; counts outlive what is counted
+  perform ragdb_internal.lock_in_turn(
+    ragdb_internal.trace_tables(v_months), 'share row exclusive');
+  perform ragdb_internal.recount_rollups(true);
+  foreach month in array v_months loop
+    execute format('select (select count(*) from ragdb.%I), (select count(*) from ragdb.%I)',
+      ragdb_internal.partition_name('retrieval_traces', month),
+      ragdb_internal.partition_name('retrieval_hits', month)) into traces, hits;
     perform ragdb_internal.record_retention(month, ragdb_internal.counted(traces, 'trace')
       || ', ' || ragdb_internal.counted(hits, 'hit'));
-    insert into ragdb.settings as s (key, value)
-      values ('traces_kept_from',
-        to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))
-      on conflict on constraint settings_key_is_unique do update
-        set value = greatest(s.value, excluded.value);
     return next;
   end loop;
+  insert into ragdb.settings as s (key, value)
+    values ('traces_kept_from',
+      to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))
+    on conflict on constraint settings_key_is_unique do update
+      set value = greatest(s.value, excluded.value);
+  -- last, for it holds up everybody until the commit
+  perform ragdb_internal.lock_in_turn(ragdb_internal.trace_tables(), 'access exclusive');
+  execute 'drop table ' || ragdb_internal.trace_tables(v_months);
 end $$;
 comment on function ragdb.drop_traces_before is
   'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their '

@@ -120,6 +120,23 @@ def test_what_took_rows_away_and_stays_open_holds_up_no_other(
     assert one(kept, "select count(*) from ragdb.list_traces('docs')") == 1
 
 
+def test_months_are_counted_before_anybody_is_held_up(clone: str, kept: Connection) -> None:
+    """What may take long comes first, and then the lock that dropping a month needs."""
+    kept.execute("set lock_timeout = '2s'")
+    assert one(kept, SEARCH) == 1
+    with psycopg.connect(clone) as slow:
+        # who counts traces waits for this
+        slow.execute("lock table ragdb.retrieval_rollups in exclusive mode")
+        with calling(clone, "drop_traces_before('2021-01-01')") as came:
+            until(lambda: came or held(kept))
+            assert one(kept, SEARCH) == 1
+            assert len(kept.execute("select from ragdb.list_traces('docs')").fetchall()) == 2
+            assert came == []
+            slow.rollback()
+        assert came == ["done"]
+    assert one(kept, "select count(*) from ragdb.retrieval_traces where corpus = 'gone'") == 0
+
+
 def test_upkeep_that_waits_for_a_reader_holds_up_no_other(clone: str, kept: Connection) -> None:
     kept.execute("set lock_timeout = '2s'")
     with psycopg.connect(clone) as holder:
