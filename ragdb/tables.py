@@ -1203,6 +1203,7 @@ query_embeddings = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("embedding_hash", LargeBinary, primary_key=True),
     Column("embedder_id", Integer, primary_key=True),
+    Column("stored_by", XID8, primary_key=True),
     Column("embedding", VECTOR, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
@@ -1459,6 +1460,7 @@ embedded_queries = Table(
     Column("embedder_id", Integer, primary_key=True),
     Column("query_hash", LargeBinary, primary_key=True),
     Column("embedding_hash", LargeBinary),
+    Column("stored_by", XID8),
     Column("query_text", Text),
     Column("attempt", Integer, nullable=False),
     Column("due_at", DateTime(timezone=True), nullable=False),
@@ -1473,11 +1475,12 @@ embedded_queries = Table(
         ["embedder_id"], ["ragdb.embedders.embedder_id"], name="embedded_queries_embedder_exists"
     ),
     ForeignKeyConstraint(
-        ["corpus_id", "embedder_id", "embedding_hash"],
+        ["corpus_id", "embedder_id", "embedding_hash", "stored_by"],
         [
             "ragdb.query_embeddings.corpus_id",
             "ragdb.query_embeddings.embedder_id",
             "ragdb.query_embeddings.embedding_hash",
+            "ragdb.query_embeddings.stored_by",
         ],
         name="embedded_queries_embedding_exists",
         ondelete="CASCADE",

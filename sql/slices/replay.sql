@@ -2,7 +2,8 @@
 -- differs.
 
 -- Returns the query's embedding that a trace names by its hash, if it was kept. Null where the
--- search ranked without an embedding, and where none is kept that has its hash.
+-- search ranked without an embedding, and where none is kept that has its hash. Two searches at a
+-- time may have kept the same.
 create or replace function ragdb_internal.recorded_embedding(trace ragdb.retrieval_traces)
 returns real[]
 language sql stable parallel safe
@@ -11,7 +12,8 @@ return (
     from ragdb.embedders e join ragdb.query_embeddings q on q.embedder_id = e.embedder_id
     where e.name = (trace).embedding_model and q.corpus_id = (trace).corpus_id
       and q.embedding_hash = pg_catalog.decode((trace).query_embedding_hash, 'hex')
-      and q.embedding_hash = ragdb_internal.vector_hash(ragdb_internal.numbers(q.embedding)));
+      and q.embedding_hash = ragdb_internal.vector_hash(ragdb_internal.numbers(q.embedding))
+    limit 1);
 
 -- Says why a recorded retrieval cannot be run again in a corpus as it was (null: today):
 -- failed_retrieval, query_text_not_kept, embedder_changed or query_embedding_not_kept; nulls when

@@ -18,22 +18,34 @@ begin
   return v_space;
 end $$;
 
--- Keeps an embedding under its own hash, and returns that. Raises RG404.
+-- Keeps an embedding under its own hash where none is seen there, and returns its row. A row of
+-- another transaction that has not ended may yet be rolled back: who waited for its end would hold
+-- up a search, and who took it for kept would leave a trace that cannot be replayed. So both store
+-- it. Raises RG404.
 create or replace function ragdb_internal.keep_query_embedding(
   corpus_id integer, embedder_id integer, embedding real[])
-returns bytea
+returns ragdb.query_embeddings
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_hash bytea := ragdb_internal.vector_hash(embedding);
+  v_hash constant bytea := ragdb_internal.vector_hash(embedding);
+  v_kept ragdb.query_embeddings;
 begin
   perform ragdb_internal.hold_corpus(corpus_id);
-  insert into ragdb.query_embeddings (corpus_id, embedding_hash, embedder_id, embedding, created_at)
-    values (keep_query_embedding.corpus_id, v_hash, keep_query_embedding.embedder_id,
-      ragdb_internal.pgvector(keep_query_embedding.embedding), ragdb_internal.now())
-    on conflict do nothing;
-  return v_hash;
+  select q.* into v_kept from ragdb.query_embeddings q
+    where q.corpus_id = keep_query_embedding.corpus_id
+      and q.embedder_id = keep_query_embedding.embedder_id and q.embedding_hash = v_hash
+    limit 1;
+  if not found then
+    insert into ragdb.query_embeddings as q
+      (corpus_id, embedding_hash, embedder_id, stored_by, embedding, created_at)
+      values (keep_query_embedding.corpus_id, v_hash, keep_query_embedding.embedder_id,
+        pg_current_xact_id(), ragdb_internal.pgvector(keep_query_embedding.embedding),
+        ragdb_internal.now())
+      returning q.* into v_kept;
+  end if;
+  return v_kept;
 end $$;
 
 -- Returns the embedding kept for a query in a corpus, or in the whole that it is a part of; null
@@ -46,7 +58,7 @@ return (
   select ragdb_internal.numbers(v.embedding)
   from ragdb.embedded_queries q
     join ragdb.query_embeddings v on v.corpus_id = q.corpus_id and v.embedder_id = q.embedder_id
-      and v.embedding_hash = q.embedding_hash
+      and v.embedding_hash = q.embedding_hash and v.stored_by = q.stored_by
   where q.corpus_id in (kept_embedding.corpus_id, (
       select c.part_of from ragdb.corpora c where c.corpus_id = kept_embedding.corpus_id))
     and q.embedder_id = kept_embedding.embedder_id
@@ -65,7 +77,7 @@ declare
   v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
   v_numbers constant real[] := ragdb_internal.single(embedding);
   v_embedder ragdb.embedders;
-  v_hash bytea;
+  v_kept ragdb.query_embeddings;
 begin
   if query is null or query = '' then
     raise exception 'query is %', case when query is null then 'null' else 'empty' end
@@ -76,14 +88,16 @@ begin
     where e.embedder_id = v_space.embedder_id;
   perform ragdb_internal.check_embeddings(
     v_numbers, v_embedder.dims, v_embedder.metric, array['the query']);
-  v_hash := ragdb_internal.keep_query_embedding(
+  v_kept := ragdb_internal.keep_query_embedding(
     v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
-  insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)
-    values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')), v_hash,
-      ragdb_internal.now())
+  insert into ragdb.embedded_queries
+    (corpus_id, embedder_id, query_hash, embedding_hash, stored_by, due_at)
+    values (v_corpus.corpus_id, v_embedder.embedder_id, sha256(convert_to(query, 'UTF8')),
+      v_kept.embedding_hash, v_kept.stored_by, ragdb_internal.now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
-      set embedding_hash = excluded.embedding_hash, query_text = null;
-  return encode(v_hash, 'hex');
+      set embedding_hash = excluded.embedding_hash, stored_by = excluded.stored_by,
+        query_text = null;
+  return encode(v_kept.embedding_hash, 'hex');
 end $$;
 comment on function ragdb.put_query_embedding is
   'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by '

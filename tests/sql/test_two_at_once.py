@@ -383,14 +383,25 @@ def test_a_space_that_goes_after_it_was_found_is_not_taken_for_an_empty_one(gone
             db.execute(scan, (space,))
 
 
-def test_who_records_a_search_by_an_embedding_that_is_new_waits_for_who_does(gone: str) -> None:
+@pytest.mark.parametrize("ends", ["commit", "rollback"])
+def test_two_who_record_a_search_by_the_same_new_embedding_each_keep_it(
+    gone: str, ends: str
+) -> None:
+    """Neither waits, and whatever becomes of the other, a trace has its embedding."""
     search = SEARCH.format("retrieve", "semantic").replace("{1,0,0}", "{0.6,0.8,0}")
-    assert second(gone, search, search) is None
-    # it is kept by now
+    search = search.replace("select", "select trace_id")
     with psycopg.connect(gone) as a, psycopg.connect(gone) as b:
         b.execute("set lock_timeout = '10 s'")
-        a.execute(search)
-        assert b.execute(search).rowcount == 1
+        first, then = a.execute(search).fetchone(), b.execute(search).fetchone()
+        getattr(a, ends)()
+        later = b.execute(search).fetchone()
+        b.commit()
+        for trace in (then, later, *([first] if ends == "commit" else [])):
+            replayed = b.execute("select verdict from ragdb.replay(%s)", trace).fetchone()
+            assert replayed == ("exact",)
+        kept = b.execute("select count(*) from ragdb.query_embeddings").fetchone()
+    # whoever came later found it
+    assert kept == (2 if ends == "commit" else 1,)
 
 
 @pytest.mark.parametrize(

@@ -171,18 +171,21 @@ create table ragdb.query_embeddings (
   embedding_hash bytea not null,
   embedder_id integer not null
     constraint query_embeddings_embedder_exists references ragdb.embedders,
+  stored_by xid8 not null,
   embedding vector not null,
   created_at timestamptz not null,
-  constraint query_embeddings_hash_is_unique_per_corpus
-    primary key (corpus_id, embedder_id, embedding_hash)
+  -- with the transaction: of two who store the same at a time none waits for the other's end
+  constraint query_embeddings_hash_is_unique_per_transaction
+    primary key (corpus_id, embedder_id, embedding_hash, stored_by)
 );
 comment on table ragdb.query_embeddings is
   'Embeddings of queries, each under the hash of its own bytes, so that nobody can replace '
-  'another''s.';
+  'another''s. Whoever sees one stores it no more.';
 comment on column ragdb.query_embeddings.corpus_id is 'The corpus that was asked.';
 comment on column ragdb.query_embeddings.embedding_hash is
   'SHA-256 of the numbers as big-endian float4.';
 comment on column ragdb.query_embeddings.embedder_id is 'The embedder.';
+comment on column ragdb.query_embeddings.stored_by is 'The transaction that stored it.';
 comment on column ragdb.query_embeddings.embedding is 'The vector.';
 comment on column ragdb.query_embeddings.created_at is 'When the embedding was stored.';
 
@@ -193,6 +196,7 @@ create table ragdb.embedded_queries (
     constraint embedded_queries_embedder_exists references ragdb.embedders,
   query_hash bytea not null,
   embedding_hash bytea,
+  stored_by xid8,
   query_text text,
   attempt integer not null default 0,
   due_at timestamptz not null,
@@ -200,8 +204,10 @@ create table ragdb.embedded_queries (
   constraint embedded_queries_are_unique_per_embedder
     primary key (corpus_id, embedder_id, query_hash),
   constraint embedded_queries_wait_or_have_an_embedding
-    check ((embedding_hash is null) = (query_text is not null)),
-  constraint embedded_queries_embedding_exists foreign key (corpus_id, embedder_id, embedding_hash)
+    check ((embedding_hash is null) = (query_text is not null)
+      and (embedding_hash is null) = (stored_by is null)),
+  constraint embedded_queries_embedding_exists
+    foreign key (corpus_id, embedder_id, embedding_hash, stored_by)
     references ragdb.query_embeddings on delete cascade
 );
 create index embedded_queries_waiting on ragdb.embedded_queries (due_at)
@@ -214,6 +220,8 @@ comment on column ragdb.embedded_queries.embedder_id is 'The embedder.';
 comment on column ragdb.embedded_queries.query_hash is 'SHA-256 of the query as it was typed.';
 comment on column ragdb.embedded_queries.embedding_hash is
   'Its embedding in ragdb.query_embeddings; null while it waits.';
+comment on column ragdb.embedded_queries.stored_by is
+  'The transaction that stored that; null while it waits.';
 comment on column ragdb.embedded_queries.query_text is 'The query, kept only while it waits.';
 comment on column ragdb.embedded_queries.attempt is 'Claims so far.';
 comment on column ragdb.embedded_queries.due_at is 'When the query may be claimed.';
