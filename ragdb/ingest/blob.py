@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import psycopg
+
 from ragdb.client._generated.rows import ClaimIngestJobsRow
+from ragdb.errors import AlreadyExists, RagdbError
 from ragdb.ingest.payload import to_conversation, to_payload
 from ragdb.readers import read as readers
+
+# what is at fault with a blob, or with the document that it is
+UNFIT = (readers.ReadError, RagdbError, psycopg.DataError, psycopg.errors.ProgramLimitExceeded)
 
 
 def read(job: ClaimIngestJobsRow) -> dict[str, Any]:
@@ -35,3 +41,11 @@ def read(job: ClaimIngestJobsRow) -> dict[str, Any]:
     if document.messages is not None:
         return to_conversation(document, job.doc_cid)
     return to_payload(document, job.doc_cid, max_tokens=job.max_tokens, overlap=job.overlap)
+
+
+def fault(error: readers.ReadError | psycopg.Error) -> tuple[str, str | None, str]:
+    """What to say of a blob that is unfit, what to do about it, and the wire word for that."""
+    if isinstance(error, readers.ReadError):
+        return error.reason, error.hint, "bad_request"
+    word = "conflict" if isinstance(error, AlreadyExists) else "bad_request"
+    return error.diag.message_primary or str(error), error.diag.message_hint, word

@@ -21,7 +21,6 @@ from ragdb.client.calling import Reals
 from ragdb.client.connecting import connect, in_turns, is_pooled
 from ragdb.client.upkeep import maintain
 from ragdb.errors import (
-    AlreadyExists,
     EmbedderMismatch,
     EmbedderNotFound,
     InvalidEmbedding,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 CHANNELS = ("ragdb_embeddings", "ragdb_events")
 REST = 5.0  # seconds that a provider which failed is left alone
 BUSY = 10.0  # seconds that somebody who writes a corpus is waited for
+WRITTEN = "another session has been writing the corpus"
 TRIES = 12  # failures in a row after which a run that is to end waits for a provider no longer
 Progress = Callable[["Done"], None]
 
@@ -187,8 +187,7 @@ class Worker:
             except InvalidEmbedding as error:
                 self._fail(db, space, [jobs[n] for n in good], str(error))
             except psycopg.errors.LockNotAvailable:
-                busy = "another session has been writing the corpus"
-                self._fail(db, space, [jobs[n] for n in good], busy, retry_after=REST)
+                self._fail(db, space, [jobs[n] for n in good], WRITTEN, retry_after=REST)
         return len(rows)
 
     def _encoded(
@@ -256,29 +255,29 @@ class Worker:
     def _read(self, db: Functions) -> int:
         """Read a blob that waits to be ingested, and store its document; the number of blobs."""
         from ragdb.ingest import blob
-        from ragdb.readers.document import ReadError
 
         rows = db.claim_ingest_jobs(self.name, only_corpus=self.corpus)
         for row in rows:
             problem: tuple[str, str | None, str | None]
+            pause = None
             try:
                 db.complete_ingest_job(row.job_id, row.attempt, blob.read(row))
                 self.done.read += 1
                 continue
-            except (JobNotFound, psycopg.errors.LockNotAvailable):
-                continue  # in the second case it is claimed again when its lease ends
-            except ReadError as error:
-                problem = error.reason, error.hint, "bad_request"
-            except (RagdbError, psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
-                word = "conflict" if isinstance(error, AlreadyExists) else "bad_request"
-                problem = error.diag.message_primary or str(error), error.diag.message_hint, word
+            except JobNotFound:
+                continue
+            except psycopg.errors.LockNotAvailable:
+                problem, pause = (WRITTEN, None, None), timedelta(seconds=REST)
+            except blob.UNFIT as error:
+                problem = blob.fault(error)
             except psycopg.Error:
                 raise
             except Exception as error:
                 problem = f"{type(error).__name__}: {error}", None, None  # it may pass
+            said, hint, final = problem
             with contextlib.suppress(JobNotFound):
-                db.fail_ingest_job(row.job_id, row.attempt, *problem)
-            self.done.blame(problem[0], 1)
+                db.fail_ingest_job(row.job_id, row.attempt, said, hint, final, pause)
+            self.done.blame(said, 1)
         return len(rows)
 
     def _left(self, db: Functions) -> int:

@@ -130,13 +130,16 @@ comment on function ragdb.complete_ingest_job is
   'ends the job. Raises RG409, RG412, RG413, RG453.';
 
 create or replace function ragdb.fail_ingest_job(
-  job_id uuid, attempt integer, message text, hint text default null, error text default null)
+  job_id uuid, attempt integer, message text, hint text default null, error text default null,
+  retry_after interval default null)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_job ragdb.ingest_jobs := ragdb_internal.ingest_job(job_id, attempt);
+  -- neither a failure nor an attempt: else the blob would be blamed for who writes its corpus
+  v_counts constant integer := (error is not null or retry_after is null)::integer;
 begin
   if message is null or error not in ('bad_request', 'not_found', 'internal_error', 'conflict') then
     raise exception 'message is null, or error is %', ragdb_internal.quote(error)
@@ -145,14 +148,17 @@ begin
         hint = 'error is bad_request, not_found, conflict or internal_error, or null';
   end if;
   update ragdb.ingest_jobs j
-    set worker = null, failures = j.failures + 1, message = left(fail_ingest_job.message, 1000),
-      hint = left(fail_ingest_job.hint, 1000),
-      error = coalesce(fail_ingest_job.error, case when j.failures >= 4 then 'internal_error' end),
-      failed_at = case when fail_ingest_job.error is not null or j.failures >= 4
+    set worker = null, failures = j.failures + v_counts, attempt = j.attempt - 1 + v_counts,
+      message = left(fail_ingest_job.message, 1000), hint = left(fail_ingest_job.hint, 1000),
+      error = coalesce(fail_ingest_job.error,
+        case when j.failures + v_counts >= 5 then 'internal_error' end),
+      failed_at = case when fail_ingest_job.error is not null or j.failures + v_counts >= 5
         then clock_timestamp() end,
-      due_at = clock_timestamp() + make_interval(secs => 2 ^ (j.failures + 1)) * (0.5 + random())
+      due_at = clock_timestamp() + case v_counts when 0 then least(retry_after, interval '1 day')
+        else make_interval(secs => 2 ^ (j.failures + 1)) end * (0.5 + random())
     where j.job_id = v_job.job_id;
 end $$;
 comment on function ragdb.fail_ingest_job is
   'Ends a claimed ingest job with the wire word, message and hint that its caller gets; without a '
-  'word it is tried again after a back-off, five times in all. Raises RG400, RG453.';
+  'word it is tried again after a back-off, five times in all, or after about retry_after (at most '
+  'a day), as often as that is given, when not the blob is at fault. Raises RG400, RG453.';

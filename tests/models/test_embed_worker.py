@@ -85,9 +85,18 @@ def test_a_writer_that_stays_open_stops_no_other_corpus(
         done = Worker(clone).run(until="idle")
         assert status(db, "coverage", "other") == 1
         assert (done.embedded, done.read) == (1, 0)
-        assert list(done.errors) == ["another session has been writing the corpus"]
+        busy = "another session has been writing the corpus"
+        assert list(done.errors) == [busy]
+        # the blob is given back, and is soon tried again
+        left = db.execute(
+            "select message, attempt, failures, worker, due_at < clock_timestamp() + interval '8 s'"
+            " from ragdb.ingest_jobs"
+        ).fetchall()
+        assert left == [(busy, 0, 0, None, True)]
         writer.commit()
-        assert Worker(clone).run(until="empty").failed == 0
+        db.execute("update ragdb.ingest_jobs set due_at = clock_timestamp()")
+        done = Worker(clone).run(until="empty")
+        assert (done.failed, done.read) == (0, 1)
         assert status(db, "coverage") == 1
 
 

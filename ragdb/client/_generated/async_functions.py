@@ -704,6 +704,7 @@ class AsyncFunctions(AsyncCaller):
         message: str,
         hint: str | None = None,
         error: str | None = None,
+        retry_after: timedelta | str | None = None,
     ) -> None:
         await self._run(calls.FAIL_INGEST_JOB, locals())
 

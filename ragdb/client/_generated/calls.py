@@ -467,7 +467,14 @@ FAIL_EMBEDDINGS = Call(
 )
 FAIL_INGEST_JOB = Call(
     "fail_ingest_job",
-    {"job_id": "uuid", "attempt": "integer", "message": "text", "hint": "text", "error": "text"},
+    {
+        "job_id": "uuid",
+        "attempt": "integer",
+        "message": "text",
+        "hint": "text",
+        "error": "text",
+        "retry_after": "interval",
+    },
 )
 FAIL_QUERY = Call(
     "fail_query",

@@ -1304,10 +1304,12 @@ class Functions(Caller):
         message: str,
         hint: str | None = None,
         error: str | None = None,
+        retry_after: timedelta | str | None = None,
     ) -> None:
         """Ends a claimed ingest job with the wire word, message and hint that its caller gets;
-        without a word it is tried again after a back-off, five times in all. Raises RG400,
-        RG453.
+        without a word it is tried again after a back-off, five times in all, or after about
+        retry_after (at most a day), as often as that is given, when not the blob is at fault.
+        Raises RG400, RG453.
         """
         self._run(calls.FAIL_INGEST_JOB, locals())
 

@@ -505,13 +505,41 @@ def test_what_may_pass_is_tried_five_times(docs: Connection) -> None:
     call(docs, "rag_ingest", INGEST)
     for n in range(5):
         job = claim(docs)
+        before = one(docs, "select clock_timestamp()")
         docs.execute(
             "select ragdb.fail_ingest_job(%s, %s, 'disk full')", (job["job_id"], job["attempt"])
         )
+        pause = one(docs, "select due_at - %s from ragdb.ingest_jobs", before)
+        # a back-off that doubles, give or take a half, on a machine that may be busy
+        assert timedelta(seconds=2**n) <= pause < timedelta(seconds=3 * 2**n + 60)
         assert claim(docs) is None
         answer = call(docs, "rag_ingest", INGEST)
         assert answer["error"] == ("partition" if n < 4 else "internal_error")
         docs.execute("update ragdb.ingest_jobs set due_at = clock_timestamp()")
+
+
+def test_a_job_that_is_given_back_is_tried_as_often_as_that_happens(docs: Connection) -> None:
+    docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
+    call(docs, "rag_ingest", INGEST)
+    for _ in range(7):
+        job = claim(docs)
+        before = one(docs, "select clock_timestamp()")
+        docs.execute(
+            "select ragdb.fail_ingest_job(%s, %s, 'it is written', retry_after => '10 minutes')",
+            (job["job_id"], job["attempt"]),
+        )
+        pause = one(docs, "select due_at - %s from ragdb.ingest_jobs", before)
+        assert timedelta(minutes=5) <= pause < timedelta(minutes=16)
+        assert call(docs, "rag_ingest", INGEST)["error"] == "partition"
+        docs.execute("update ragdb.ingest_jobs set due_at = clock_timestamp()")
+    job = claim(docs)
+    assert job["attempt"] == 1
+    # a word is final, however soon it could be tried again
+    docs.execute(
+        "select ragdb.fail_ingest_job(%s, %s, 'no text', null, 'bad_request', '10 minutes')",
+        (job["job_id"], job["attempt"]),
+    )
+    assert one(docs, "select state from ragdb.job_state(%s)", job["job_id"]) == "failed"
 
 
 def test_a_blob_that_kills_its_workers_is_given_up(docs: Connection) -> None:
