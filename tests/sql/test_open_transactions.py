@@ -35,6 +35,7 @@ READS = [
     "has_worker()",
 ]
 WRITES = [
+    "retrieve('{0}', 'red', query_embedding => array_fill(0.1::float8, array[64]))",
     "put_text('{0}', 'new', 'red')",
     "delete_source('{0}', 'a')",
     "erase_source('{0}', 'a')",
@@ -63,6 +64,8 @@ MAKERS = [
     "embed_corpus('chat-{0}', 'hash')",
     "withdraw_contract('k{0}')",
 ]
+# these wait for whoever records what they take away, and nobody waits for them
+LOGS = ["erase_traces('{0}')", "drop_access_events_before('2020-01-01')"]
 
 
 def filled(db: Connection, corpus: str) -> list[str]:
@@ -100,7 +103,7 @@ def two(module_clone: str) -> Iterator[Two]:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("held", [*READS, *WRITES, *MAKERS])
+@pytest.mark.parametrize("held", [*READS, *WRITES, *MAKERS, *LOGS])
 def test_what_stays_open_stops_no_other(module_clone: str, two: Two, held: str) -> None:
     mine, others = two
     calls = [call.format(*others) for call in [*READS, *WRITES, CLAIM]]
