@@ -105,4 +105,4 @@ begin
 end $$;
 comment on function ragdb.drop_access_events_before is
   'Drops the events of access before a day (UTC), records that as an event, and returns their '
-  'number. Raises RG400.';
+  'number. It waits for who records one, and holds up nobody. Raises RG400.';

@@ -70,4 +70,4 @@ comment on function ragdb.erase_traces is
   'Erases the traces of dropped corpora of a name, with their hits, rerankings, gates, answers and '
   'feedback, and their runs of evals, and returns how many traces, answers and runs went; the act '
   'in the ledger has the reason (up to 10000 characters). It waits for who records a retrieval, '
-  'and holds up nobody while it waits. A notice says so where nothing was left. Raises RG400.';
+  'and holds up nobody. A notice says so where nothing was left. Raises RG400.';

@@ -889,7 +889,7 @@ class Functions(Caller):
 
     def drop_access_events_before(self, before: date) -> int:
         """Drops the events of access before a day (UTC), records that as an event, and returns
-        their number. Raises RG400.
+        their number. It waits for who records one, and holds up nobody. Raises RG400.
         """
         return self._value(calls.DROP_ACCESS_EVENTS_BEFORE, locals())
 
@@ -995,8 +995,8 @@ class Functions(Caller):
         """Erases the traces of dropped corpora of a name, with their hits, rerankings, gates,
         answers and feedback, and their runs of evals, and returns how many traces, answers
         and runs went; the act in the ledger has the reason (up to 10000 characters). It waits
-        for who records a retrieval, and holds up nobody while it waits. A notice says so
-        where nothing was left. Raises RG400.
+        for who records a retrieval, and holds up nobody. A notice says so where nothing was
+        left. Raises RG400.
         """
         return self._row(calls.ERASE_TRACES, rows.EraseTracesRow, locals())
 
