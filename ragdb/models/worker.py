@@ -8,10 +8,10 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 
@@ -29,12 +29,10 @@ from ragdb.errors import (
 )
 from ragdb.models import embedders, encoders
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 CHANNELS = ("ragdb_embeddings", "ragdb_events")
 REST = 5.0  # seconds that a provider which failed is left alone
 BUSY = 10.0  # seconds that somebody who writes a corpus is waited for
+LEFT = 60.0  # seconds that the blobs of such a corpus are then left alone
 WRITTEN = "another session has been writing the corpus"
 TRIES = 12  # failures in a row after which a run that is to end waits for a provider no longer
 Progress = Callable[["Done"], None]
@@ -83,6 +81,8 @@ class Worker:
         self._embedders: dict[str, Embedders] = {}
         # what could not embed: failures in a row, and the time until which it is left alone
         self._away: dict[str, tuple[int, float]] = {}
+        # corpora that somebody went on writing, and the time until which they are left alone
+        self._written: dict[str, float] = {}
 
     def stop(self) -> None:
         """End `run` after the batch at hand."""
@@ -256,10 +256,10 @@ class Worker:
         """Read a blob that waits to be ingested, and store its document; the number of blobs."""
         from ragdb.ingest import blob
 
-        rows = db.claim_ingest_jobs(self.name, only_corpus=self.corpus)
+        left = [name for name, end in self._written.items() if time.monotonic() < end]
+        rows = db.claim_ingest_jobs(self.name, only_corpus=self.corpus, except_corpora=left)
         for row in rows:
-            problem: tuple[str, str | None, str | None]
-            pause = None
+            problem: tuple[str, str | None, str | None, timedelta | None]
             try:
                 db.complete_ingest_job(row.job_id, row.attempt, blob.read(row))
                 self.done.read += 1
@@ -267,17 +267,17 @@ class Worker:
             except JobNotFound:
                 continue
             except psycopg.errors.LockNotAvailable:
-                problem, pause = (WRITTEN, None, None), timedelta(seconds=REST)
+                problem = WRITTEN, None, None, timedelta(seconds=REST)
+                self._written[row.corpus] = time.monotonic() + LEFT
             except blob.UNFIT as error:
-                problem = blob.fault(error)
+                problem = *blob.fault(error), None
             except psycopg.Error:
                 raise
             except Exception as error:
-                problem = f"{type(error).__name__}: {error}", None, None  # it may pass
-            said, hint, final = problem
+                problem = f"{type(error).__name__}: {error}", None, None, None  # it may pass
             with contextlib.suppress(JobNotFound):
-                db.fail_ingest_job(row.job_id, row.attempt, said, hint, final, pause)
-            self.done.blame(said, 1)
+                db.fail_ingest_job(row.job_id, row.attempt, *problem)
+            self.done.blame(problem[0], 1)
         return len(rows)
 
     def _left(self, db: Functions) -> int:

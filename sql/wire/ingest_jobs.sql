@@ -34,7 +34,7 @@ end $$;
 
 create or replace function ragdb.claim_ingest_jobs(
   worker text, count integer default 1, lease interval default '600 seconds',
-  only_corpus text default null)
+  only_corpus text default null, except_corpora text[] default '{}')
 returns table (
   job_id uuid, attempt integer, corpus text, doc_cid text, media_type text, bytes bytea, title text,
   language text, metadata jsonb, max_tokens integer, overlap integer)
@@ -47,6 +47,11 @@ declare
 begin
   perform ragdb_internal.check_worker(worker, lease);
   perform ragdb_internal.check_listed(count, 'blobs', 100);
+  if except_corpora is null or not ragdb_internal.is_list(except_corpora) then
+    raise exception 'except_corpora is null, has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'it names the corpora whose blobs are left alone',
+        hint = 'pass a plain list of names, {} for none';
+  end if;
   if only_corpus is not null then
     v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
   end if;
@@ -56,7 +61,7 @@ begin
       select j.job_id, c.name as corpus, ragdb_internal.space(j.corpus_id, 'current') as space
       from ragdb.ingest_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
       where j.failed_at is null and j.due_at <= clock_timestamp()
-        and j.corpus_id = coalesce(v_only, j.corpus_id)
+        and j.corpus_id = coalesce(v_only, j.corpus_id) and c.name <> all (except_corpora)
         and ragdb_internal.privilege(c) >= 2
         and (ragdb_internal.unbound_embedder(j.corpus_id)).name is null
       order by j.due_at limit claim_ingest_jobs.count
@@ -73,9 +78,10 @@ begin
 end $$;
 comment on function ragdb.claim_ingest_jobs is
   'Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1 s to 1 '
-  'day), of corpora that the caller may write, with the chunking they shall get: 1000 tokens and '
-  '200 overlap, or 240 and 48 where the corpus has embeddings. Commit before reading; answer with '
-  'ragdb.complete_ingest_job() or ragdb.fail_ingest_job(). Raises RG400, RG401, RG404.';
+  'day), of one or all corpora that the caller may write but some, with the chunking they shall '
+  'get: 1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit before '
+  'reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job(). Raises RG400, '
+  'RG401, RG404.';
 
 -- Stores a document or, where it has messages, a conversation. Raises what ragdb.put_documents()
 -- and ragdb.put_conversations() raise.

@@ -100,6 +100,41 @@ def test_a_writer_that_stays_open_stops_no_other_corpus(
         assert status(db, "coverage") == 1
 
 
+def test_a_worker_waits_once_for_a_writer_that_stays_open_and_not_for_each_blob(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "BUSY", 0.2)
+    with corpus_of(clone, 0) as db, psycopg.connect(clone) as writer:
+        for text in ("Alpha", "Beta", "Gamma"):
+            db.execute(INGEST, (text,))
+        put(writer, {"c": "it stays open"})
+        done = Worker(clone).run(until="idle")
+        assert (done.read, done.failed) == (0, 1)
+        writer.commit()
+        db.execute("update ragdb.ingest_jobs set due_at = clock_timestamp()")
+        assert Worker(clone).run(until="idle").read == 3
+
+
+def test_a_worker_comes_back_to_a_corpus_that_was_written_for_long(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "BUSY", 0.2)
+    monkeypatch.setattr(worker, "LEFT", 0.5)
+    with corpus_of(clone, 0) as db, psycopg.connect(clone) as writer:
+        db.execute(INGEST, ("Alpha",))
+        put(writer, {"c": "it stays open"})
+        at_work = Worker(clone)
+        thread = threading.Thread(target=at_work.run, kwargs={"poll": 0.1})
+        thread.start()
+        try:
+            until(lambda: at_work.done.failed)
+            writer.commit()
+            until(lambda: at_work.done.read == 1)
+        finally:
+            at_work.stop()
+            thread.join()
+
+
 def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str) -> None:
     with corpus_of(clone, 1) as db:
         at_work = Worker(clone)

@@ -271,6 +271,7 @@ class AsyncFunctions(AsyncCaller):
         count: int = 1,
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
+        except_corpora: Sequence[str] = "{}",
     ) -> Rows[rows.ClaimIngestJobsRow]:
         return await self._rows(calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, locals())
 

@@ -174,7 +174,13 @@ CLAIM_EMBEDDINGS = Call(
 )
 CLAIM_INGEST_JOBS = Call(
     "claim_ingest_jobs",
-    {"worker": "text", "count": "integer", "lease": "interval", "only_corpus": "text"},
+    {
+        "worker": "text",
+        "count": "integer",
+        "lease": "interval",
+        "only_corpus": "text",
+        "except_corpora": "text[]",
+    },
 )
 CLAIM_QUERIES = Call(
     "claim_queries",

@@ -485,12 +485,13 @@ class Functions(Caller):
         count: int = 1,
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
+        except_corpora: Sequence[str] = "{}",
     ) -> Rows[rows.ClaimIngestJobsRow]:
         """Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1
-        s to 1 day), of corpora that the caller may write, with the chunking they shall get:
-        1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit
-        before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job().
-        Raises RG400, RG401, RG404.
+        s to 1 day), of one or all corpora that the caller may write but some, with the
+        chunking they shall get: 1000 tokens and 200 overlap, or 240 and 48 where the corpus
+        has embeddings. Commit before reading; answer with ragdb.complete_ingest_job() or
+        ragdb.fail_ingest_job(). Raises RG400, RG401, RG404.
         """
         return self._rows(calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, locals())
 

@@ -518,6 +518,17 @@ def test_what_may_pass_is_tried_five_times(docs: Connection) -> None:
         docs.execute("update ragdb.ingest_jobs set due_at = clock_timestamp()")
 
 
+def test_the_blobs_of_a_corpus_can_be_left_alone(docs: Connection) -> None:
+    docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
+    call(docs, "rag_ingest", INGEST)
+    claimed = "select from ragdb.claim_ingest_jobs('w', except_corpora => %s)"
+    assert docs.execute(claimed, (["docs"],)).rowcount == 0
+    for bad in (None, [None], [["docs"]]):
+        with pytest.raises(errors.InvalidArgument), docs.transaction():
+            docs.execute(claimed, (bad,))
+    assert docs.execute(claimed, (["other"],)).rowcount == 1
+
+
 def test_a_job_that_is_given_back_is_tried_as_often_as_that_happens(docs: Connection) -> None:
     docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
     call(docs, "rag_ingest", INGEST)
