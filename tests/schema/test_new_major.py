@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from uuid import UUID
@@ -10,18 +12,20 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ragdb.server import migrate, postgres
+from ragdb.server import embedded, migrate, postgres
 from tests.schema.conftest import Ways
+from tests.watcher import watched_folder
 
 TEXT = "Two rooms were added to the house."
+REPAIR = ("corpus docs", False, "ragdb repair docs")
 
 
 def advised(connection: psycopg.Connection) -> list[tuple[str, bool, str]]:
     return connection.execute("select subject, is_fault, fix from ragdb.advice()").fetchall()
 
 
-def replayed(connection: psycopg.Connection, trace: tuple[UUID] | None) -> tuple[str, str | None]:
-    (said,) = connection.execute("select verdict, cause from ragdb.replay(%s)", trace).fetchall()
+def replayed(connection: psycopg.Connection, trace: UUID) -> tuple[str, str | None]:
+    (said,) = connection.execute("select verdict, cause from ragdb.replay(%s)", (trace,)).fetchall()
     return said
 
 
@@ -35,48 +39,76 @@ def found(connection: psycopg.Connection, query: str) -> list[str]:
     ]
 
 
-def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is_repaired(
-    request: pytest.FixtureRequest, ways: Ways, tmp_path: Path
-) -> None:
-    servers = [request.getfixturevalue(f"server{version}") for version in (16, 18)]
-    with ExitStack() as stack:
-        before, after = (
-            ways.database(server, way, stack)
-            for server, way in zip(servers, ("migrate", "empty"), strict=True)
-        )
-        with psycopg.connect(before) as old:
-            old.execute("select ragdb.create_corpus('docs')")
-            old.execute("select ragdb.create_corpus('empty')")
-            old.execute("select ragdb.put_text('docs', 'house.txt', %s)", (TEXT,))
-            old.execute("select ragdb.add_synonyms('docs', '{added,appended}')")
-            assert found(old, "added") == found(old, "appended") == ["house.txt"]
-            assert advised(old) == []
-            recorded = old.execute("select (ragdb.retrieve('docs', 'added')).trace_id").fetchone()
-        restore(before, after, tmp_path / "dump")
-        migrate.migrate(after, force=True)
-        with psycopg.connect(after, autocommit=True) as new:
-            assert found(new, "added") == []
-            # nobody is said to have edited rows or the index
-            assert replayed(new, recorded) == ("drifted", "config_changed")
-            told = [("corpus docs", False, "ragdb repair docs")]
-            assert advised(new) == told
-            # what is written now is stemmed by the new one, and says nothing of the rest
-            new.execute("select ragdb.create_corpus('later')")
-            for corpus in ("docs", "empty", "later"):
-                new.execute("select ragdb.put_text(%s, 'later.txt', 'Another text.')", (corpus,))
-            assert advised(new) == [*told, ("corpus empty", False, "ragdb repair empty")]
-            for corpus in ("docs", "empty"):
-                new.execute("select ragdb.repair_corpus(%s)", (corpus,))
-            assert found(new, "added") == found(new, "appended") == ["house.txt"]
-            assert advised(new) == []
-            assert replayed(new, recorded) == ("same_order", "config_changed")
-            assert new.execute("select * from ragdb.check_corpus('docs')").fetchall() == []
-            said = new.execute("select place from ragdb.verify() where severity <> 'note'")
-            assert said.fetchall() == []
+def filled(dsn: str) -> UUID:
+    """Id of a trace of a database that is filled."""
+    with psycopg.connect(dsn) as old:
+        old.execute("select ragdb.create_corpus('docs')")
+        old.execute("select ragdb.create_corpus('empty')")
+        old.execute("select ragdb.put_text('docs', 'house.txt', %s)", (TEXT,))
+        old.execute("select ragdb.add_synonyms('docs', '{added,appended}')")
+        assert found(old, "added") == found(old, "appended") == ["house.txt"]
+        assert advised(old) == []
+        (hit,) = old.execute("select trace_id from ragdb.retrieve('docs', 'added')").fetchall()
+        return UUID(str(hit[0]))
 
 
-def restore(before: str, after: str, dump: Path) -> None:
+def dumped(request: pytest.FixtureRequest, ways: Ways, stack: ExitStack) -> tuple[UUID, str]:
+    before, after = (
+        ways.database(request.getfixturevalue(f"server{version}"), way, stack)
+        for version, way in ((16, "migrate"), (18, "empty"))
+    )
+    trace = filled(before)
+    dump: Path = request.getfixturevalue("tmp_path") / "dump"
     subprocess.run([postgres.binary("pg_dump", 18), "-Fc", "-f", dump, "-d", before], check=True)
     subprocess.run(
         [postgres.binary("pg_restore", 18), "--single-transaction", "-d", after, dump], check=True
     )
+    return trace, after
+
+
+def upgraded(request: pytest.FixtureRequest, ways: Ways, stack: ExitStack) -> tuple[UUID, str]:
+    home = stack.enter_context(watched_folder())
+    old, new, work = home / "16", home / "18", home / "work"
+    dsn = embedded.start(old, 16)
+    migrate.migrate(dsn)
+    trace = filled(dsn)
+    embedded.stop(old)
+    postgres.initialise(new, 18)
+    work.mkdir()
+    os.chown(work, new.stat().st_uid, -1)
+    done = postgres.run(
+        work, 18, "pg_upgrade", "-U", "postgres", "-d", str(old), "-D", str(new),
+        "-b", str(postgres.programs(16)), "-B", str(postgres.programs(18)),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    stack.callback(embedded.stop, new)
+    return trace, embedded.start(new)
+
+
+@pytest.mark.parametrize("moved", [dumped, pytest.param(upgraded, marks=pytest.mark.nightly)])
+def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is_repaired(
+    request: pytest.FixtureRequest,
+    ways: Ways,
+    moved: Callable[[pytest.FixtureRequest, Ways, ExitStack], tuple[UUID, str]],
+) -> None:
+    with ExitStack() as stack:
+        trace, dsn = moved(request, ways, stack)
+        migrate.migrate(dsn, force=True)
+        new = stack.enter_context(psycopg.connect(dsn, autocommit=True))
+        assert found(new, "added") == []
+        assert advised(new) == [REPAIR]
+        # nobody is said to have edited rows or the index
+        assert replayed(new, trace) == ("drifted", "config_changed")
+        # what is written now is stemmed by the new one, and says nothing of the rest
+        new.execute("select ragdb.create_corpus('later')")
+        for corpus in ("docs", "empty", "later"):
+            new.execute("select ragdb.put_text(%s, 'later.txt', 'Another text.')", (corpus,))
+        assert advised(new) == [REPAIR, ("corpus empty", False, "ragdb repair empty")]
+        for corpus in ("docs", "empty"):
+            new.execute("select ragdb.repair_corpus(%s)", (corpus,))
+        assert found(new, "added") == found(new, "appended") == ["house.txt"]
+        assert advised(new) == []
+        assert replayed(new, trace) == ("same_order", "config_changed")
+        assert new.execute("select * from ragdb.check_corpus('docs')").fetchall() == []
+        said = new.execute("select place from ragdb.verify() where severity <> 'note'")
+        assert said.fetchall() == []

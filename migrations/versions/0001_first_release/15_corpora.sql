@@ -116,8 +116,8 @@ comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
 comment on column ragdb.corpora.optimized_to is
   'What next_chunk_no was when the index was brought up to date last.';
 comment on column ragdb.corpora.analysed_by is
-  'Major version of PostgreSQL by which its first chunks became lexemes, or all of them by '
-  'ragdb.repair_corpus.';
+  'Major version of PostgreSQL in which the corpus was made, or repaired last: its lexemes are of '
+  'this version or a later one.';
 comment on column ragdb.corpora.has_synonyms is 'Whether ragdb.synonyms has rows of the corpus.';
 comment on column ragdb.corpora.history is
   'How long the corpus can still be searched as it was; null where it keeps no history.';
