@@ -136,7 +136,7 @@ class OtherBuild(Exception):
 
 
 def advice(dsn: str) -> Iterator[str]:
-    """What an installer should know: a right that it lacks, and what is not as it was installed.
+    """What an installer should know: what it lacks, is not as installed, or an older server wrote.
 
     What it lacks and may take, it gets here.
     """
@@ -157,6 +157,14 @@ def advice(dsn: str) -> Iterator[str]:
                 yield f"{severity}: {place}: {finding}: {what}"
             if len(found) > MOST_ADVICE:
                 yield f"and {len(found) - MOST_ADVICE} more: `ragdb verify --quick` lists them"
+            if connection.execute(
+                "select from ragdb.corpora c where c.chunks > 0 and c.parts = 0"
+                " and c.analysed_by <> ragdb_internal.server_major() limit 1"
+            ).rowcount:
+                yield (
+                    "there are corpora whose words another major version of PostgreSQL stemmed, so"
+                    " a few may not be found: `ragdb doctor` names them"
+                )
 
 
 def upgrade(environment: EnvironmentContext, dsn: str) -> None:
