@@ -222,9 +222,12 @@ begin
     ragdb_internal.trace_tables(v_months), 'share row exclusive');
   perform ragdb_internal.recount_rollups(true);
   foreach month in array v_months loop
-    execute format('select (select count(*) from ragdb.%I), (select count(*) from ragdb.%I)',
-      ragdb_internal.partition_name('retrieval_traces', month),
-      ragdb_internal.partition_name('retrieval_hits', month)) into traces, hits;
+    select count(*) into traces from ragdb.retrieval_traces t
+      where t.created_at >= month::timestamp at time zone 'UTC'
+        and t.created_at < (month + interval '1 month') at time zone 'UTC';
+    select count(*) into hits from ragdb.retrieval_hits h
+      where h.created_at >= month::timestamp at time zone 'UTC'
+        and h.created_at < (month + interval '1 month') at time zone 'UTC';
     perform ragdb_internal.record_retention(month, ragdb_internal.counted(traces, 'trace')
       || ', ' || ragdb_internal.counted(hits, 'hit'));
     return next;

@@ -253,6 +253,16 @@ def test_retention_drops_whole_months_that_have_ended(docs: Connection) -> None:
     assert docs.execute("select * from ragdb.drop_traces_before('2020-03-31')").fetchall() == []
 
 
+def test_a_month_of_which_a_dba_has_dropped_a_part_is_dropped(docs: Connection) -> None:
+    failed(docs, "2020-01-31 10:00:00+00")
+    docs.execute("select ragdb.maintain()")
+    docs.execute("drop table ragdb.retrieval_hits_2020_01")
+    pin(docs, "2020-04-15 00:00:00+00")
+    dropped = docs.execute("select * from ragdb.drop_traces_before('2020-03-01')").fetchall()
+    assert dropped[0] == (date(2020, 1, 1), 1, 0)
+    assert "2020_01" not in partitions(docs, "retrieval_traces")
+
+
 def test_a_month_that_has_not_ended_is_never_dropped(docs: Connection) -> None:
     trace_id = failed(docs, "2020-04-01 00:00:00+00")
     pin(docs, "2020-04-30 23:59:00+00")
