@@ -8,6 +8,7 @@ import typer
 
 from ragdb.cli.session import Failure, Session
 from ragdb.client.corpora import searched
+from ragdb.client.counting import some
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -63,7 +64,7 @@ def one_readable(db: Database) -> str:
     if len(names) > 1:
         raise Failure(
             f"there are {len(names)} corpora, and this takes one",
-            hint=f"add --corpus with one of {', '.join(names[:8])}{' and more' * (len(names) > 8)}",
+            hint=f"add --corpus with one of {some(names)}",
         )
     return names[0]
 

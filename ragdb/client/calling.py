@@ -17,6 +17,7 @@ from psycopg.rows import class_row, tuple_row
 from psycopg.types.json import Jsonb
 
 from ragdb.client import readonly
+from ragdb.client.counting import some
 from ragdb.client.results import Recorded, Rows
 
 if TYPE_CHECKING:
@@ -171,8 +172,8 @@ def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]
     raise TypeError(_problem(calls, args, kwargs))
 
 
-def instead(name: str, known: Iterable[str]) -> str:
-    """What is said behind a name that is not there: which was meant, and which there are.
+def instead(name: str, known: Iterable[str], most: int = 50) -> str:
+    """What is said behind a name that is not there: which was meant, and which there are (some).
 
     >>> instead("corpus", ["corpora", "query"])
     'did you mean corpora? there are corpora, query'
@@ -181,7 +182,7 @@ def instead(name: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     near = "".join(f"did you mean {one}? " for one in difflib.get_close_matches(name, names, 1))
-    return f"{near}there are {', '.join(names) or 'none'}"
+    return f"{near}there are {some(names, most)}"
 
 
 def unknown(name: str, argument: str, known: Iterable[str]) -> str:

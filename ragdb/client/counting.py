@@ -1,6 +1,10 @@
-"""Numbers of things in a sentence."""
+"""Numbers of things, and names of many, in a sentence."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+FEW = 8  # names in a sentence
 
 
 def named(number: int, thing: str) -> str:
@@ -24,3 +28,13 @@ def counted(number: int, thing: str, do: str = "") -> str:
     """
     ending = ("es" if do.endswith(("o", "ch")) else "s") if number == 1 and do else ""
     return f"{number} {named(number, thing)}" + (f" {do}{ending}" if do else "")
+
+
+def some(names: Sequence[str], most: int = FEW) -> str:
+    """The first of some names, and how many more there are.
+
+    >>> some(["a", "b", "c"]), some(["a", "b", "c"], 2), some([])
+    ('a, b, c', 'a, b and 1 more', 'none')
+    """
+    shown = ", ".join(names[:most]) or "none"
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from ragdb.client.client import AsyncClient
 from ragdb.client.corpora import searched
+from ragdb.client.counting import FEW
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
 from ragdb.http import personal
@@ -85,7 +86,7 @@ class Server(Transactions):
                 409,
                 "CORPUS_AMBIGUOUS",
                 "more than one corpus qualifies: name one of them",
-                {"corpora": found},
+                {"corpora": found[:FEW], "more": len(found[FEW:])},
             )
         return found[0]
 

@@ -383,10 +383,18 @@ def test_an_anchor_in_two_corpora_needs_its_corpus_named(start: Start) -> None:
         )
     body = {"anchor_turn_id": ANCHOR}
     refused = check(api("POST", "/api/slice", body), 409, "CORPUS_AMBIGUOUS")
-    assert refused["details"] == {"corpora": ["chat", "copy"]}
+    assert refused["details"] == {"corpora": ["chat", "copy"], "more": 0}
     assert api("POST", "/api/slice", body | {"corpus": "copy"}).status == 200
     told = start("--corpus", "copy")
     assert told("POST", "/api/slice", body).body["slice"]["turn_ids"] == [ANCHOR]
+
+
+def test_of_many_corpora_an_error_names_a_few(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn) as db:
+        db.execute("select ragdb.create_corpus('a' || n) from generate_series(10, 29) n")
+    refused = check(api("GET", "/api/rag/search?query=x"), 409, "CORPUS_AMBIGUOUS")
+    assert refused["details"] == {"corpora": [f"a{n}" for n in range(10, 18)], "more": 15}
 
 
 def test_without_a_key_nothing_is_signed(start: Start) -> None:

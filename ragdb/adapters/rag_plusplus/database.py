@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from ragdb.adapters.rag_plusplus.errors import SliceError
 from ragdb.client.corpora import searched
+from ragdb.client.counting import some
 from ragdb.database import Database
 
 
 def one_of(corpora: Sequence[str], what: str) -> str:
     """The corpus where there is one. Raises SliceError."""
     if len(corpora) != 1:
-        names = ", ".join(sorted(corpora)) or "none"
+        names = some(sorted(corpora))
         raise SliceError("CORPUS_AMBIGUOUS", f"corpora {what}: {names}; name one as corpus")
     return corpora[0]
 
