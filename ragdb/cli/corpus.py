@@ -42,13 +42,19 @@ def register(app: typer.Typer) -> None:
         verb(group, name)(function)
 
 
-def ls(session: Session) -> None:
-    """List the corpora that you may read."""
+def ls(
+    session: Session,
+    prefix: Annotated[str, typer.Option(help="Only those whose name begins so.")] = "",
+    after: Annotated[str, typer.Option(help="Only those that come after this name.")] = "",
+    limit: Annotated[int | None, typer.Option(help="Largest number of corpora; else all.")] = None,
+) -> None:
+    """List the corpora that you may read, by name."""
+    nothing = "no corpus yet: `ragdb ingest PATH --corpus NAME` makes one"
     with session.connect() as db:
         session.rows(
-            db.list_corpora(),
+            db.list_corpora(prefix, after, limit),
             "name documents chunks size_bytes language_majority part_of moved_to title",
-            empty="no corpus yet: `ragdb ingest PATH --corpus NAME` makes one",
+            empty="no corpus is named so" if prefix or after else nothing,
         )
 
 

@@ -12,7 +12,7 @@ from ragdb.client._generated.rows import CapabilitySchemasRow
 from ragdb.client.rows import record
 from ragdb.http.gate import STATUSES, Answer
 from ragdb.http.hints import spoken
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import After, Count, Prefix, Token, failures
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -31,7 +31,10 @@ class Capability(BaseModel):
 
 
 class Capabilities(BaseModel):
+    """Of the corpora the next page begins after `next`, null at the end."""
+
     capabilities: list[Capability]
+    next: str | None
 
 
 def register(app: FastAPI, server: Server) -> None:
@@ -41,11 +44,18 @@ def register(app: FastAPI, server: Server) -> None:
         response_model=Capabilities,
         responses=failures(),
     )
-    async def capabilities(request: Request, _: Token) -> Answer:
-        """List the capabilities that the caller can route to, with their limits and schemas."""
+    async def capabilities(
+        request: Request, _: Token, prefix: Prefix = "", after: After = "", count: Count = 20
+    ) -> Answer:
+        """List the capabilities that the caller can route to, with their limits and schemas.
+
+        Those of a corpus are listed for `count` corpora at once, in the order of their names.
+        """
         async with server.transaction(request) as db:
-            rows = await db.capabilities()
-        return Answer({"capabilities": [record(row) for row in rows]})
+            rows = await db.capabilities(prefix, after, count)
+        corpora = [row.params["corpus"] for row in rows if row.name == "rag.query"]
+        goes_on = corpora[-1] if len(corpora) == count else None
+        return Answer({"capabilities": [record(row) for row in rows], "next": goes_on})
 
     for row in server.offered:
         _capability(app, server, row)

@@ -12,7 +12,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Count, Routes, Token, failures
+from ragdb.http.routes import After, Count, Prefix, Routes, Token, failures
 from ragdb.http.server import Server
 
 Corpus = Annotated[str, Path(min_length=1, max_length=64, description="Name of the corpus.")]
@@ -60,7 +60,10 @@ class Words(m.Body):
 
 
 class Corpora(BaseModel):
+    """Corpora in the order of `name`; the next page begins after `next`, null at the end."""
+
     corpora: list[rows.ListCorporaRow]
+    next: str | None
 
 
 class Dropped(BaseModel):
@@ -100,11 +103,18 @@ def register(app: FastAPI, server: Server) -> None:
 
 def _corpora(routes: Routes, server: Server) -> None:
     @routes.get("/api/corpora", response_model=Corpora, responses=failures())
-    async def list_corpora(request: Request, _: Token) -> Answer:
-        """List the corpora that the role may read, with their sizes."""
+    async def list_corpora(
+        request: Request,
+        _: Token,
+        prefix: Prefix = "",
+        after: After = "",
+        count: Count | None = None,
+    ) -> Answer:
+        """List the corpora that the role may read, with their sizes: all, or `count` of them."""
         async with server.transaction(request) as db:
-            listed = await db.list_corpora()
-        return Answer({"corpora": personal.served(listed, "name")})
+            listed = await db.list_corpora(prefix, after, count)
+        goes_on = listed[-1].name if len(listed) == count else None
+        return Answer({"corpora": personal.served(listed, "name"), "next": goes_on})
 
     @routes.post(
         "/api/corpora",

@@ -32,6 +32,8 @@ ERROR = {"application/json": {"schema": {"$ref": f"#/components/schemas/{m.Error
 bearer = HTTPBearer(auto_error=False, description="A token of `ragdb token create`.")
 Token = Annotated[Any, Security(bearer)]
 Count = Annotated[int, Query(ge=1, le=10000)]
+Prefix = Annotated[str, Query(max_length=64, description="How names of corpora begin.")]
+After = Annotated[str, Query(max_length=64, description="The last name seen.")]
 InCorpus = Annotated[m.Corpus, Query()]
 
 

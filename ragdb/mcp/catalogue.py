@@ -101,7 +101,7 @@ BUILTIN: dict[str, Builtin] = {
         {"prefix": string("How names begin."), "after": string("Last seen."), "count": count(100)},
         (),
         reading.list_corpora,
-        result({"note": string("How many more there are, or why there are none.")}, corpora=LIST),
+        result({"note": string("Whether there are more, or why there are none.")}, corpora=LIST),
     ),
     "get_trace": Builtin(
         "Show a recorded retrieval",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragdb.client.counting import counted
+from ragdb.client.counting import some
 from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.evidence import asking as evidence_asking
@@ -62,16 +62,13 @@ def count_matches(served: Served, arguments: Json) -> Json:
 def list_corpora(served: Served, arguments: Json) -> Json:
     prefix, after = arguments.get("prefix", ""), arguments.get("after", "")
     most = arguments.get("count", CORPORA)
-    named = [row for row in served.readable() if row.name.startswith(prefix)]
-    rest = [row for row in named if row.name > after]
+    listed, is_last = served.page(prefix, after, most)
     more: Json = {}
-    if rest[most:]:
-        more["note"] = (
-            f"{counted(len(rest) - most, 'corpus')} more: give the last name as after, or a prefix."
-        )
-    elif prefix and not named:
+    if not is_last:
+        more["note"] = "There are more: give the last name as after, or a prefix."
+    elif prefix and not after and not listed:
         more["note"] = f"No name of a corpus begins with {prefix[:80]!r}."
-    return {"corpora": [brief(row, CORPUS) for row in rest[:most]], **more}
+    return {"corpora": [brief(row, CORPUS) for row in listed], **more}
 
 
 def list_documents(served: Served, arguments: Json) -> Json:
@@ -112,7 +109,7 @@ def _asked_corpus(served: Served, db: Any, arguments: Json) -> str:
     if named is None:
         names = served.names()
         if len(names) != 1:
-            known = f": {', '.join(names[:50])}{' and more' * (len(names) > 50)}" if names else ""
+            known = f": {some(names)}" if names else ""
             raise ToolError(f"there are {len(names)} corpora{known}; give corpus, retriever or rag")
         return names[0]
     found: str = db.ask_retriever(None, retriever, rag).corpus

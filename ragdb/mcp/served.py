@@ -17,6 +17,7 @@ from ragdb.client.calling import instead
 from ragdb.client.client import Client
 from ragdb.client.connecting import options
 from ragdb.client.corpora import searched
+from ragdb.client.counting import FEW
 from ragdb.errors import CorpusMoved, CorpusNotFound, EmbedderNotFound, RagdbError
 from ragdb.models import asking, embedders, encoders, rerank
 from ragdb.server import signing
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 SECONDS = 30  # for a statement
+MOST = 10_000  # rows of a list in the database
 
 
 class ToolError(Exception):
@@ -105,7 +107,7 @@ class Served:
         with self.database() as db, suppress(CorpusNotFound):
             if db.corpus_info(corpus).part_of in self.corpora:
                 return
-        other = instead(corpus, self.names())
+        other = instead(corpus, self.names(), FEW)
         raise ToolError(f"corpus {corpus[:80]!r} is not served here; {other}")
 
     def tools_of_contracts(self, db: Client) -> list[ListToolsRow]:
@@ -117,6 +119,16 @@ class Served:
         """The corpora that are served and that the role may read, by name."""
         with self.database() as db:
             return [row for row in db.list_corpora() if self.serves(row.name)]
+
+    def page(self, prefix: str, after: str, most: int) -> tuple[list[ListCorporaRow], bool]:
+        """The first of those that begin with a prefix and come after a name; whether that is all.
+
+        All are asked for where not all are served, which the database does not know.
+        """
+        count = most + 1 if self.corpora is None and most < MOST else None
+        with self.database() as db:
+            rows = [row for row in db.list_corpora(prefix, after, count) if self.serves(row.name)]
+        return rows[:most], len(rows) <= most
 
     def names(self) -> list[str]:
         """The corpora to search."""

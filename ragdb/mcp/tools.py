@@ -147,7 +147,7 @@ class Tools(Served):
 
     def resources(self, after: str) -> types.ListResourcesResult:
         """Corpora behind one by name; where there are more, the cursor is the last one's name."""
-        rest = [row for row in self.readable() if row.name > after]
+        listed, is_last = self.page("", after, CORPORA)
         found = [
             types.Resource(
                 uri=f"ragdb://corpus/{row.name}",
@@ -158,9 +158,9 @@ class Tools(Served):
                 ),
                 mime_type="application/json",
             )
-            for row in rest[:CORPORA]
+            for row in listed
         ]
-        cursor = found[-1].name if rest[CORPORA:] else None
+        cursor = None if is_last else found[-1].name
         return types.ListResourcesResult(resources=found, next_cursor=cursor)
 
     def resource(self, uri: str) -> types.TextResourceContents:

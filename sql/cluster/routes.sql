@@ -3,7 +3,7 @@
 -- test names the one that has none.
 
 -- Lists how functions are routed, by their names. For corpus, detail finds the node; for each, it
--- says which rows count.
+-- says which rows count, and how many: a node is asked for all.
 create or replace function ragdb_internal.route_lines()
 returns table (route text, detail text, names text)
 language sql immutable parallel safe
@@ -40,7 +40,7 @@ begin atomic
       'create_embedder bind_embedder put_static_pieces bind_static set_default_embedder '
       'bind_reranker register_policy set_quota bind_role register_signing_key import_signing_key '
       'revoke_signing_key report_key_compromise add_peer revoke_peer remove_peer'),
-    ('each', 'ragdb_at.node_of(t.name) = v_node', 'list_corpora'),
+    ('each', 'ragdb_at.node_of(t.name) = n.node order by t.name limit $3', 'list_corpora'),
     ('each', null, 'list_contracts list_evals list_eval_runs list_sources list_tools '
       'list_key_events corpora_with_chunks embedding_status job_status advice dead_roles verify '
       'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces '

@@ -93,7 +93,9 @@ begin atomic
       then pg_catalog.format('setof ragdb_at.%I', r.name || '_row')
       else pg_catalog.pg_get_function_result(r.routine) end,
     ragdb_internal.router_call(r.routine),
-    (select pg_catalog.string_agg(pg_catalog.format('$%s::text', n), ', ' order by n)
+    (select pg_catalog.string_agg(case
+        when r.route = 'each' and r.detail is not null and p.proargnames[n] = 'count' then 'null'
+        else pg_catalog.format('$%s::text', n) end, ', ' order by n)
       from pg_catalog.generate_series(1, p.pronargs) n),
     (select pg_catalog.string_agg(pg_catalog.quote_ident(c.name) || ' ' || c.type, ', '
         order by c.place) from ragdb_internal.router_columns(r.routine) c),
@@ -123,6 +125,10 @@ begin
       || case routine.kind when 'value' then ' return null;' else ' return;' end;
   elsif routine.route = 'here' then
     return v_itself;
+  elsif routine.route = 'each' and routine.detail is not null then
+    return format('return query select t.* from unnest(v_nodes) n (node) cross join lateral '
+      'ragdb_at.rows_of(ragdb_at.call(n.node, v_call, v_arguments, v_columns)) as t(%s) where %s;',
+      routine.columns, routine.detail);
   end if;
   return format(E'foreach v_node in array v_nodes loop\n%s\nend loop;\n%s',
     case routine.route
@@ -130,9 +136,6 @@ begin
         'if sqlstate <> all (%L::text[])\n'
         'or v_answers = 0 and v_node = v_nodes[cardinality(v_nodes)] then raise; end if;\nend;',
         v_step, array(select e.sqlstate from ragdb.error_codes() e where e.http_status = 404))
-      when 'each' then coalesce('return query select t.* from ragdb_at.rows_of('
-        'ragdb_at.call(v_node, v_call, v_arguments, v_columns)) as t(' || routine.columns
-        || ') where ' || routine.detail || ';', v_step)
       else v_step end,
     case when routine.route = 'all' then v_itself
       when routine.kind <> 'value' then ''

@@ -119,6 +119,21 @@ begin
   end if;
 end $$;
 
+-- Refuses nulls for where a page of a list begins, which is in the order of what. Raises RG400.
+create or replace function ragdb_internal.check_paged(prefix text, after text, what text)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if prefix is null or after is null then
+    raise exception '% is null', case when prefix is null then 'prefix' else 'after' end
+      using errcode = 'RG400',
+        detail = format('both may be empty: each %s, from the first on', what),
+        hint = format('for the next page, give the last %s as after', what);
+  end if;
+end $$;
+
 -- Returns the rank of a score among so many scores of which it is one, in ascending order: 1 and
 -- how many are higher. Equal scores share a rank: an id is not evidence. A window function takes
 -- three times as long. The list is used once, so that a subquery can be it: a variable would be

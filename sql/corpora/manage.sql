@@ -71,25 +71,51 @@ begin atomic
         then ragdb_internal.drift(corpus) end as drift) r;
 end;
 
+-- Returns the corpora that the caller may read, by name: those that begin with a prefix and come
+-- after a name, at most so many (null: all), with the personal one or without it. Raises RG400.
+create or replace function ragdb_internal.page_of_corpora(
+  prefix text, after text, count integer, with_personal boolean)
+returns setof ragdb.corpora
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_paged(prefix, after, 'name'),
+    ragdb_internal.check_listed(coalesce(count, 1), 'corpora');
+  return query
+    select c.* from ragdb.corpora c
+    -- the first of the two is a range of the index, which the function is not
+    where c.name >= prefix collate "C" and starts_with(c.name, prefix)
+      and c.name > after collate "C" and (with_personal or c.personal_of is null)
+      and ragdb_internal.privilege(c) > 0
+    order by c.name limit count;
+end $$;
+
 -- The personal corpora of other roles are not in it, for anybody.
-create or replace function ragdb.list_corpora()
+create or replace function ragdb.list_corpora(
+  prefix text default '', after text default '', count integer default null)
 returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, is_drifted boolean, version bigint,
   created_at timestamptz, updated_at timestamptz, part_of text, parts integer,
   stale_parts integer, moved_to text)
-language sql stable parallel safe security definer
-begin atomic
-  select l.* from ragdb.corpora c cross join lateral ragdb_internal.listed(c) l
-  where ragdb_internal.privilege(c) > 0 order by c.name;
-end;
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select l.* from ragdb_internal.page_of_corpora(prefix, after, count, true) c
+      cross join lateral ragdb_internal.listed(c) l
+    order by c.name;
+end $$;
 comment on function ragdb.list_corpora is
-  'Lists the corpora that the caller may read: counts (of one that has parts, of those that the '
-  'caller may read), the language of most documents, the drift of the mean length from the pivot '
-  '(0.1 is 10 % longer; null without chunks, of a part and of one that has moved), whether '
-  'ragdb.optimize_corpus is due for it (over 10 %, or 25 % from 10,000 chunks on), the corpus '
-  'that it is a part of, how many parts it has, how many of these were written to since '
-  'ragdb.sync_statistics, and the database to which it has moved.';
+  'Lists the corpora that the caller may read, by name: those whose name begins with a prefix and '
+  'comes after a given one, at most count (1 to 10000; null: all). Each has counts (of one that '
+  'has parts, of those that the caller may read), the language of most documents, the drift of '
+  'the mean length from the pivot (0.1 is 10 % longer; null without chunks, of a part and of one '
+  'that has moved), whether ragdb.optimize_corpus is due for it (over 10 %, or 25 % from 10,000 '
+  'chunks on), the corpus that it is a part of, how many parts it has, how many of these were '
+  'written to since ragdb.sync_statistics, and the database to which it has moved. Raises RG400.';
 
 create or replace function ragdb.corpus_info(corpus text)
 returns table (

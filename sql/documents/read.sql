@@ -104,12 +104,8 @@ as $$
 declare
   v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(list_documents.corpus);
 begin
-  perform ragdb_internal.check_listed(count, 'documents');
-  if prefix is null or after is null then
-    raise exception '% is null', case when prefix is null then 'prefix' else 'after' end
-      using errcode = 'RG400', detail = 'both may be empty: all sources, from the first on',
-        hint = 'for the next page, give the last source as after';
-  end if;
+  perform ragdb_internal.check_listed(count, 'documents'),
+    ragdb_internal.check_paged(prefix, after, 'source');
   return query
     select r.*
     from (

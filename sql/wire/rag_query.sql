@@ -27,22 +27,25 @@ return pg_catalog.overlay(pg_catalog.overlay(pg_catalog.encode(pg_catalog.substr
     || pg_catalog.int4send(query_job.embedder_id) || query_job.query_hash), 1, 16), 'hex'),
   '8', 13, 1), '8', 17, 1)::uuid;
 
--- Returns how many chunks a request asks for. Raises RG400.
-create or replace function ragdb_internal.wire_k(input jsonb) returns integer
+-- Returns a field of a request that is how many rows to return, 1 to most; null when it is missing.
+-- Raises RG400.
+create or replace function ragdb_internal.wire_count(input jsonb, field text, most integer)
+returns integer
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if input ? 'k' then
-    if jsonb_typeof(input -> 'k') <> 'number' or (input ->> 'k')::numeric not between 1 and 20
-      or (input ->> 'k')::numeric <> trunc((input ->> 'k')::numeric)
+  if input ? field then
+    if jsonb_typeof(input -> field) <> 'number' or (input ->> field)::numeric not between 1 and most
+      or (input ->> field)::numeric <> trunc((input ->> field)::numeric)
     then
-      raise exception 'k is %, not a whole number from 1 to 20', ragdb_internal.quote(input ->> 'k')
-        using errcode = 'RG400', detail = 'it is the number of chunks to return',
-          hint = 'the default is 5';
+      raise exception '% is %, not a whole number from 1 to %', field,
+          ragdb_internal.quote(input ->> field), most
+        using errcode = 'RG400', detail = 'it is how many are returned at most',
+          hint = 'leave it out for the default, which ragdb.capabilities() has in the schema';
     end if;
   end if;
-  return coalesce((input ->> 'k')::numeric, 5);
+  return (input ->> field)::numeric;
 end $$;
 
 -- Returns a field of a request that is true or false, true unless given. Raises RG400.
@@ -131,7 +134,7 @@ begin
     ragdb_internal.wire_text(request -> 'params', 'corpus'), 'read', true);
   v_query := ragdb_internal.wire_text(v_input, 'query');
   perform ragdb_internal.check_query(v_query);
-  v_k := ragdb_internal.wire_k(v_input);
+  v_k := coalesce(ragdb_internal.wire_count(v_input, 'k', 20), 5);
   return ragdb_internal.answer_query(v_corpus, v_query, v_k, v_input -> 'filter',
     ragdb_internal.wire_flag(v_input, 'include_text'), v_began);
 exception when sqlstate 'RG000' then
@@ -161,16 +164,21 @@ set extra_float_digits = 1
 as $$
 declare
   v_began constant timestamptz := clock_timestamp();
+  v_input constant jsonb := request -> 'input';
   v_corpora jsonb;
   v_detail text;
   v_hint text;
 begin
   perform ragdb_internal.enter_capability('rag.list_corpora', request);
-  select coalesce(jsonb_agg(jsonb_build_object('name', l.name, 'docs', l.documents,
-      'chunks', l.chunks, 'size_bytes', l.size_bytes,
-      'language_majority', l.language_majority) order by l.name), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object('name', c.name, 'docs', n.documents,
+      'chunks', n.chunks, 'size_bytes', n.size_bytes,
+      'language_majority', n.language) order by c.name), '[]')
     into v_corpora
-    from ragdb.list_corpora() l where l.name <> 'personal';
+    from ragdb_internal.page_of_corpora(
+        coalesce(ragdb_internal.wire_text(v_input, 'prefix'), ''),
+        coalesce(ragdb_internal.wire_text(v_input, 'after'), ''),
+        ragdb_internal.wire_count(v_input, 'count', (ragdb_internal.limits()).page_rows), false) c
+      cross join lateral ragdb_internal.counts(c) n;
   return jsonb_build_object('output', jsonb_build_object('corpora', v_corpora),
     'meta', jsonb_build_object('ms', ragdb_internal.ms_since(v_began)));
 exception when sqlstate 'RG000' then
@@ -178,7 +186,8 @@ exception when sqlstate 'RG000' then
   return ragdb_internal.wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.rag_list_corpora is
-  'Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output": {"corpora": '
-  '[{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta": {"ms"}}, of the '
-  'corpora that the caller may read without personal; or {"error"} with bad_request, unauthorized '
-  'or capacity_exceeded.';
+  'Capability rag.list_corpora@1.0: {"params": {}, "input": {"prefix", "after", "count" (1 to '
+  '10000, all)}} gives {"output": {"corpora": [{"name", "docs", "chunks", "size_bytes", '
+  '"language_majority"}]}, "meta": {"ms"}}, of the corpora that the caller may read without '
+  'personal, by name, in pages as of ragdb.list_corpora; or {"error"} with bad_request, '
+  'unauthorized or capacity_exceeded.';

@@ -16,7 +16,7 @@ begin atomic
       array['corpus'], array['corpus'], array['doc_cid'],
       array['doc_cid', 'title', 'language', 'metadata']),
     ('rag.list_corpora', '1.0', 'member', 10, 4, null,
-      '{}'::text[], '{}'::text[], '{}'::text[], '{}'::text[]),
+      '{}'::text[], '{}'::text[], '{}'::text[], array['prefix', 'after', 'count']),
     ('embed.text', '1.0', 'member', 60, 4, null,
       array['model'], array['model'], array['texts'], array['texts', 'normalize'])
   ) as c (name, version, trust_required, timeout_seconds, max_concurrent, k_max,
@@ -88,7 +88,9 @@ begin atomic
     ('rag.list_corpora',
       '{"type": "object", "additionalProperties": false, "properties": {
         "params": {"type": "object", "additionalProperties": false},
-        "input": {"type": "object", "additionalProperties": false}}}',
+        "input": {"type": "object", "additionalProperties": false, "properties": {
+          "prefix": {"type": ["string", "null"]}, "after": {"type": ["string", "null"]},
+          "count": {"type": "integer", "minimum": 1, "maximum": 10000}}}}}',
       '{"type": "object", "additionalProperties": false, "required": ["output", "meta"],
         "properties": {
         "output": {"type": "object", "additionalProperties": false, "required": ["corpora"],
@@ -141,13 +143,18 @@ comment on function ragdb.capability_schemas is
   'schemas of request and answer.';
 
 -- Definer, like all that follow: the tables are granted to nobody.
-create or replace function ragdb.capabilities()
+create or replace function ragdb.capabilities(
+  prefix text default '', after text default '', count integer default null)
 returns table (
   name text, version text, stability text, trust_required text, timeout_seconds integer,
   max_concurrent integer, idempotent boolean, params jsonb, request_schema jsonb,
   response_schema jsonb)
 language sql stable parallel safe security definer
 begin atomic
+  with page as materialized (
+    select c.corpus_id, c.name, ragdb_internal.privilege(c) as has
+    from ragdb_internal.page_of_corpora(
+      capabilities.prefix, capabilities.after, capabilities.count, false) c)
   select l.name, l.version, 'stable', l.trust_required, l.timeout_seconds, l.max_concurrent, true,
     p.params, s.request_schema, s.response_schema
   from ragdb_internal.capability_limits() l
@@ -155,11 +162,10 @@ begin atomic
     cross join lateral (
       select jsonb_build_object('corpus', c.name, 'embedding_model', e.name, 'k_max', l.k_max)
         as params
-      from ragdb.corpora c
+      from page c
         left join lateral ragdb_internal.space(c.corpus_id, 'current') w on true
         left join ragdb.embedders e on e.embedder_id = w.embedder_id
-      where l.name = 'rag.query' and c.personal_of is null
-        and ragdb_internal.privilege(c) > 0
+      where l.name = 'rag.query'
       union all
       select jsonb_build_object('model', e.name, 'dim', e.dims)
       from ragdb.embedders e
@@ -167,9 +173,8 @@ begin atomic
       union all
       select jsonb_build_object('corpora_available',
         coalesce(jsonb_agg(c.name order by c.name), '[]'))
-      from ragdb.corpora c
-      where l.name = 'rag.ingest' and c.personal_of is null
-        and ragdb_internal.privilege(c) > 1
+      from page c
+      where l.name = 'rag.ingest' and c.has > 1
       having l.name = 'rag.ingest'
       union all
       select '{}'::jsonb where l.name = 'rag.list_corpora') p
@@ -178,4 +183,7 @@ end;
 comment on function ragdb.capabilities is
   'Lists the wire capabilities that the caller can route to, rag.query once for each corpus and '
   'embed.text once for each embedder, with the trust they take (unknown < member < trusted < '
-  'anchor), their limits and the JSON schemas of request and answer.';
+  'anchor), their limits and the JSON schemas of request and answer. rag.query and the '
+  'corpora_available of rag.ingest are of the corpora whose name begins with a prefix and comes '
+  'after a given one, the first count that the caller may read (1 to 10000; null: all). Raises '
+  'RG400.';

@@ -67,6 +67,24 @@ def test_status_of_many_corpora_keeps_its_beginning_in_sight(run: Run, clone: st
     assert re.findall("^c[0-9]+", shown.stdout, re.M) == [f"c{n}" for n in range(10, 30)]
     assert "10 corpora more: `ragdb corpus ls` lists all" in shown.stderr
     assert len(json.loads(run("status", "--json").stdout)["corpora"]) == 30
+    asked = run("search", "x", "--corpus", "none").stderr + run("slice", "ls").stderr
+    assert "one of c10, c11, c12, c13, c14, c15, c16, c17 and 22 more" in asked
+
+
+def test_corpora_are_listed_by_pages(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.connection.execute("select ragdb.create_corpus('c' || n) from generate_series(10, 39) n")
+
+    def listed(*given: str) -> list[str]:
+        shown = run("corpus", "ls", "--json", *given)
+        return [row["name"] for row in json.loads(shown.stdout)]
+
+    assert len(listed()) == 30
+    assert listed("--limit", "2") == ["c10", "c11"]
+    assert listed("--prefix", "c3", "--after", "c37") == ["c38", "c39"]
+    assert "no corpus is named so" in run("corpus", "ls", "--prefix", "x").stderr
+    refused = run("corpus", "ls", "--limit", "0")
+    assert (refused.exit_code, "give 1 to 10000" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import psycopg
 import pytest
 
 import ragdb
 from tests.http.conftest import ANCHOR, Api
+
+Start = Callable[..., Api]
 
 LISTED = [
     "/api/corpora/{0}",
@@ -50,6 +54,45 @@ def test_a_corpus_lives_from_its_creation_to_its_end(library: Api) -> None:
     assert library("DELETE", "/api/corpora/life", role="reader").status == 401
     assert library("DELETE", "/api/corpora/life", role="admin").body == {"dropped": "life"}
     assert library("GET", "/api/corpora/life").status == 404
+
+
+def test_corpora_and_their_capabilities_come_by_pages(start: Start) -> None:
+    api = start()
+    mine = api.tokens["writer"]
+    with psycopg.connect(api.dsn) as db:
+        db.execute("select ragdb.create_corpus('m' || n) from generate_series(100, 148) n")
+        db.execute("set role writer")
+        db.execute("select ragdb.create_corpus('personal')")
+        db.commit()
+
+    def pages(path: str, key: str, **asked: Any) -> list[list[dict[str, Any]]]:
+        found: list[list[dict[str, Any]]] = []
+        after: str | None = asked.pop("after", "")
+        while after is not None:
+            answer = api("GET", f"{path}?{urlencode({**asked, 'after': after})}", role=mine)
+            assert answer.status == 200, answer.body
+            found.append(answer.body[key])
+            after = answer.body["next"]
+        return found
+
+    names = ["chat", "docs", *(f"m{n}" for n in range(100, 149)), "vectors"]
+    everyone = api("GET", "/api/corpora", role=mine).body
+    assert ([row["name"] for row in everyone["corpora"]], everyone["next"]) == (names, None)
+    for count in (7, 52, 53):  # the personal one is the 52nd
+        listed = pages("/api/corpora", "corpora", count=count)
+        assert [row["name"] for page in listed for row in page] == names
+    assert [len(page) for page in pages("/api/corpora", "corpora", prefix="m", count=40)] == [40, 9]
+    offered = pages("/capabilities", "capabilities")
+    queries = [[row["params"] for row in page if row["name"] == "rag.query"] for page in offered]
+    assert [[row["corpus"] for row in page] for page in queries] == [
+        *(names[:20], names[20:40], names[40:]),
+    ]
+    ingests = [[row["params"] for row in page if row["name"] == "rag.ingest"] for page in offered]
+    assert [len(row["corpora_available"]) for (row,) in ingests] == [20, 20, 12]
+    (last,) = pages("/capabilities", "capabilities", prefix="m", after="m146")
+    assert len([row for row in last if row["name"] == "rag.query"]) == 2
+    for path in ("/api/corpora", "/capabilities"):
+        assert api("GET", f"{path}?count=0").status == 400
 
 
 def test_synonyms_find_what_is_called_otherwise(library: Api) -> None:

@@ -749,14 +749,21 @@ def test_of_many_corpora_a_model_gets_a_page_and_how_to_go_on(clone: str) -> Non
         return [[resource.name for resource in page.resources] for page in pages]
 
     names = [f"m{n}" for n in range(1000, 1205)]
-    more = " more: give the last name as after, or a prefix."
-    assert listed() == (names[:100], "105 corpora" + more)
-    assert listed(after="m1099") == (names[100:200], "5 corpora" + more)
+    more = "There are more: give the last name as after, or a prefix."
+    assert listed() == (names[:100], more)
+    assert listed(after="m1099") == (names[100:200], more)
     assert listed(after="m1199") == (names[200:], None)
-    assert listed(prefix="m10", count=99) == (names[:99], "1 corpus" + more)
+    assert listed(prefix="m10", count=99) == (names[:99], more)
+    assert listed(prefix="m10") == (names[:100], None)
+    assert listed(prefix="m12", count=5) == (names[200:], None)
     assert listed(prefix="n") == ([], "No name of a corpus begins with 'n'.")
     assert talk(clone, resources) == [names[:100], names[100:200], names[200:]]
-    assert "m1049 and more; give corpus" in call(clone, "ask", {"question": "which?"})
+    assert "m1007 and 197 more; give corpus" in call(clone, "ask", {"question": "which?"})
+    served = names[::2]
+    made = call(clone, "list_corpora", {"after": "m1004", "count": 2}, corpora=served)
+    assert [row["name"] for row in made["corpora"]] == served[3:5]
+    refused = call(clone, "search", {"query": "x", "corpora": ["m1001"]}, corpora=served)
+    assert "m1014 and 95 more" in refused
 
 
 def test_corpora_and_their_passages_are_resources(dsn: str) -> None:

@@ -206,7 +206,9 @@ class AsyncFunctions(AsyncCaller):
     async def calibrate_gate(self, corpus: str) -> Rows[rows.CalibrateGateRow]:
         return await self._rows(calls.CALIBRATE_GATE, rows.CalibrateGateRow, locals())
 
-    async def capabilities(self) -> Rows[rows.CapabilitiesRow]:
+    async def capabilities(
+        self, prefix: str = "", after: str = "", count: int | None = None
+    ) -> Rows[rows.CapabilitiesRow]:
         return await self._rows(calls.CAPABILITIES, rows.CapabilitiesRow, locals())
 
     async def capability_schemas(self) -> Rows[rows.CapabilitySchemasRow]:
@@ -963,7 +965,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_contracts(self) -> Rows[rows.ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow, locals())
 
-    async def list_corpora(self) -> Rows[rows.ListCorporaRow]:
+    async def list_corpora(
+        self, prefix: str = "", after: str = "", count: int | None = None
+    ) -> Rows[rows.ListCorporaRow]:
         return await self._rows(calls.LIST_CORPORA, rows.ListCorporaRow, locals())
 
     async def list_documents(

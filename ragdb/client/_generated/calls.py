@@ -136,7 +136,7 @@ BUILD_SLICES = Call(
     "build_slices", {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"}
 )
 CALIBRATE_GATE = Call("calibrate_gate", {"corpus": "text"})
-CAPABILITIES = Call("capabilities", {})
+CAPABILITIES = Call("capabilities", {"prefix": "text", "after": "text", "count": "integer"})
 CAPABILITY_SCHEMAS = Call("capability_schemas", {})
 CHALLENGE_EVAL = Call(
     "challenge_eval", {"rag": "text", "eval": "text", "tags": "text[]", "rerank_scores": "jsonb"}
@@ -611,7 +611,7 @@ LIST_CHUNKS = Call(
 LIST_CITATIONS = Call("list_citations", {"answer_id": "uuid"})
 LIST_CONFLICTS = Call("list_conflicts", {"corpus": "text", "only_open": "boolean"})
 LIST_CONTRACTS = Call("list_contracts", {})
-LIST_CORPORA = Call("list_corpora", {})
+LIST_CORPORA = Call("list_corpora", {"prefix": "text", "after": "text", "count": "integer"})
 LIST_DOCUMENTS = Call(
     "list_documents", {"corpus": "text", "prefix": "text", "after": "text", "count": "integer"}
 )

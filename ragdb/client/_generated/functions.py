@@ -376,10 +376,15 @@ class Functions(Caller):
         """
         return self._rows(calls.CALIBRATE_GATE, rows.CalibrateGateRow, locals())
 
-    def capabilities(self) -> Rows[rows.CapabilitiesRow]:
+    def capabilities(
+        self, prefix: str = "", after: str = "", count: int | None = None
+    ) -> Rows[rows.CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
         corpus and embed.text once for each embedder, with the trust they take (unknown <
         member < trusted < anchor), their limits and the JSON schemas of request and answer.
+        rag.query and the corpora_available of rag.ingest are of the corpora whose name begins
+        with a prefix and comes after a given one, the first count that the caller may read (1
+        to 10000; null: all). Raises RG400.
         """
         return self._rows(calls.CAPABILITIES, rows.CapabilitiesRow, locals())
 
@@ -1795,14 +1800,17 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow, locals())
 
-    def list_corpora(self) -> Rows[rows.ListCorporaRow]:
-        """Lists the corpora that the caller may read: counts (of one that has parts, of those
-        that the caller may read), the language of most documents, the drift of the mean
-        length from the pivot (0.1 is 10 % longer; null without chunks, of a part and of one
-        that has moved), whether ragdb.optimize_corpus is due for it (over 10 %, or 25 % from
-        10,000 chunks on), the corpus that it is a part of, how many parts it has, how many of
-        these were written to since ragdb.sync_statistics, and the database to which it has
-        moved.
+    def list_corpora(
+        self, prefix: str = "", after: str = "", count: int | None = None
+    ) -> Rows[rows.ListCorporaRow]:
+        """Lists the corpora that the caller may read, by name: those whose name begins with a
+        prefix and comes after a given one, at most count (1 to 10000; null: all). Each has
+        counts (of one that has parts, of those that the caller may read), the language of
+        most documents, the drift of the mean length from the pivot (0.1 is 10 % longer; null
+        without chunks, of a part and of one that has moved), whether ragdb.optimize_corpus is
+        due for it (over 10 %, or 25 % from 10,000 chunks on), the corpus that it is a part
+        of, how many parts it has, how many of these were written to since
+        ragdb.sync_statistics, and the database to which it has moved. Raises RG400.
         """
         return self._rows(calls.LIST_CORPORA, rows.ListCorporaRow, locals())
 
@@ -2544,10 +2552,11 @@ class Functions(Caller):
         return self._value(calls.RAG_INGEST, locals())
 
     def rag_list_corpora(self, request: Any = None) -> Any:
-        """Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output":
-        {"corpora": [{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta":
-        {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with
-        bad_request, unauthorized or capacity_exceeded.
+        """Capability rag.list_corpora@1.0: {"params": {}, "input": {"prefix", "after", "count"
+        (1 to 10000, all)}} gives {"output": {"corpora": [{"name", "docs", "chunks",
+        "size_bytes", "language_majority"}]}, "meta": {"ms"}}, of the corpora that the caller
+        may read without personal, by name, in pages as of ragdb.list_corpora; or {"error"}
+        with bad_request, unauthorized or capacity_exceeded.
         """
         return self._value(calls.RAG_LIST_CORPORA, locals())
 

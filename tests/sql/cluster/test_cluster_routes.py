@@ -157,6 +157,21 @@ def test_a_corpus_is_placed_where_the_fewest_are_and_nothing_says_so(router: Con
             router.execute(statement)
 
 
+def test_a_page_of_corpora_is_of_all_nodes(router: Connection) -> None:
+    router.execute(NODE.replace("at_1", "at_2").replace("(1)", "(2)"))
+    # each node has a copy of what is at the other, as after a move
+    for n in range(6):
+        router.execute("select ragdb.create_corpus(%s)", (f"c{n}",))
+        router.execute("insert into ragdb_at.placement values (%s, %s)", (f"c{n}", 1 + n % 2))
+    seen: list[str] = []
+    page = "select name from ragdb_at.list_corpora('c', after => %s, count => 4)"
+    while found := router.execute(page, (seen[-1] if seen else "",)).fetchall():
+        seen += [name for (name,) in found]
+        assert len(found) == 4 or len(seen) == 6
+    assert seen == [f"c{n}" for n in range(6)]
+    assert len(router.execute("select from ragdb_at.list_corpora()").fetchall()) == 6
+
+
 def test_what_is_refused_says_why(router: Connection) -> None:
     with pytest.raises(NotRouted, match="metrics is not done") as raised, router.transaction():
         router.execute("select * from ragdb_at.metrics()")
@@ -191,8 +206,8 @@ def test_a_doctor_of_a_router_asks_the_nodes_and_sends_to_each_for_its_ledger(
     assert (checks["ledger"]["ok"], "cluster status" in checks["ledger"]["fix"]) == (None, True)
     # what is wrong at a node is found through the router
     with psycopg.connect(routed, autocommit=True) as node:
-        node.execute("alter function ragdb.list_corpora() volatile")
+        node.execute("alter function ragdb.list_corpora volatile")
         code, checks = doctor()
-        node.execute("alter function ragdb.list_corpora() stable")
+        node.execute("alter function ragdb.list_corpora stable")
     assert code == 1
     assert {name for name, row in checks.items() if row["ok"] is False} == {"verify code"}

@@ -10,6 +10,13 @@ from tests.embedding import one
 from tests.refusal import refused
 from tests.sql.documents_twin import put
 
+# rows of the table that the transaction has read
+CORPORA_READ = """
+    select sum(pg_stat_get_xact_tuples_returned(c.oid)) from pg_class c
+    where c.oid = 'ragdb.corpora'::regclass
+      or c.oid in (select indexrelid from pg_index where indrelid = 'ragdb.corpora'::regclass)
+    """
+
 
 @pytest.mark.parametrize("name", ["", "Docs", "a b", "a_b", "a" * 65, "ä", "a\n", None])
 def test_a_name_that_is_no_slug_is_refused(db: Connection, name: str | None) -> None:
@@ -134,11 +141,54 @@ def test_the_list_counts_and_names_the_language_of_most_documents(db: Connection
 def test_information_on_a_corpus_reads_no_other(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('c' || n) from generate_series(1, 300) n")
     db.execute("analyze ragdb.corpora")
-    read = """
-        select sum(pg_stat_get_xact_tuples_returned(c.oid)) from pg_class c
-        where c.oid = 'ragdb.corpora'::regclass
-          or c.oid in (select indexrelid from pg_index where indrelid = 'ragdb.corpora'::regclass)
-        """
-    before = one(db, read)
+    before = one(db, CORPORA_READ)
     assert one(db, "select name from ragdb.corpus_info('c7')") == "c7"
-    assert one(db, read) - before < 30
+    assert one(db, CORPORA_READ) - before < 30
+
+
+def test_corpora_are_listed_by_pages(db: Connection) -> None:
+    for corpus in ("ab", "a-c", "b", "a", "abc"):
+        db.execute("select ragdb.create_corpus(%s)", (corpus,))
+
+    def page(arguments: str) -> list[str]:
+        found = db.execute(f"select name from ragdb.list_corpora({arguments})").fetchall()
+        return [name for (name,) in found]
+
+    everyone = ["a", "a-c", "ab", "abc", "b"]
+    assert page("") == everyone
+    seen: list[str] = []
+    while found := page(f"after => '{seen[-1] if seen else ''}', count => 2"):
+        assert len(found) == min(2, len(everyone) - len(seen))
+        seen += found
+    assert seen == everyone
+    assert page("'ab'") == ["ab", "abc"]
+    assert page("'a', 'ab', 1") == ["abc"]
+    # a corpus is the first of those that begin with its name
+    assert page("'a', count => 1") == ["a"]
+    assert page("'%'") == page("'b', 'c'") == []
+
+
+@pytest.mark.parametrize("arguments", ["null", "after => null", "count => 0", "count => 10001"])
+def test_a_page_of_corpora_without_an_end_or_a_beginning_is_refused(
+    db: Connection, arguments: str
+) -> None:
+    said = refused(db, f"select ragdb.list_corpora({arguments})")
+    assert said.sqlstate == "RG400"
+    assert arguments.partition(" ")[0].replace("null", "prefix") in str(said)
+
+
+def test_a_page_of_corpora_is_of_what_the_role_may_read(db: Connection) -> None:
+    for n in range(6):
+        db.execute("select ragdb.create_corpus(%s, is_restricted => %s)", (f"c{n}", n % 2 == 0))
+    db.execute("set role reader")
+    page = "select name from ragdb.list_corpora(after => 'c0', count => 2)"
+    assert db.execute(page).fetchall() == [("c1",), ("c3",)]
+
+
+def test_a_page_of_corpora_reads_no_other(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('c' || n) from generate_series(1, 300) n")
+    db.execute("analyze ragdb.corpora")
+    before = one(db, CORPORA_READ)
+    for _ in range(8):  # also by a plan that is kept
+        assert one(db, "select count(*) from ragdb.list_corpora(after => 'c2', count => 3)") == 3
+    assert one(db, CORPORA_READ) - before < 8 * 30

@@ -857,6 +857,42 @@ def test_descriptors_name_limits_and_one_query_for_each_corpus(docs: Connection)
         jsonschema.Draft202012Validator.check_schema(row["response_schema"])
 
 
+def test_corpora_are_offered_and_listed_by_pages(docs: Connection) -> None:
+    for corpus in ("more", "mine", "other"):
+        docs.execute(
+            "select ragdb.create_corpus(%s, is_restricted => %s)", (corpus, corpus[0] == "m")
+        )
+    docs.execute("select ragdb.grant_corpus('more', 'writer', 'read')")
+    docs.execute("select ragdb.grant_corpus('mine', 'writer', 'write')")
+    docs.execute("set role writer")
+    docs.execute("select ragdb.create_corpus('personal')")
+
+    def offered(arguments: str) -> tuple[list[str], list[str]]:
+        rows = docs.execute(
+            f"select name, params from ragdb.capabilities({arguments}) where name like 'rag.%%'"
+        ).fetchall()
+        (writable,) = (params["corpora_available"] for name, params in rows if name == "rag.ingest")
+        return [params["corpus"] for name, params in rows if name == "rag.query"], writable
+
+    assert offered("") == (["docs", "mine", "more", "other"], ["docs", "mine", "other"])
+    assert offered("'m'") == (["mine", "more"], ["mine"])
+    # a personal corpus is none of a page
+    assert offered("after => 'mine', count => 2") == (["more", "other"], ["other"])
+    assert offered("after => 'other', count => 2") == ([], [])
+
+    def listed(**given: Any) -> list[str]:
+        answer = call(docs, "rag_list_corpora", {"input": given})
+        return [corpus["name"] for corpus in answer["output"]["corpora"]]
+
+    assert listed() == listed(prefix=None, after=None) == ["docs", "mine", "more", "other"]
+    assert listed(prefix="m") == ["mine", "more"]
+    assert listed(after="more", count=2) == ["other"]
+    assert listed(count=1) == ["docs"]
+    for given in ({"count": 0}, {"count": None}, {"count": 1.5}, {"prefix": 1}, {"first": 1}):
+        answer = call(docs, "rag_list_corpora", {"input": given})
+        assert (answer["error"], answer["sqlstate"]) == ("bad_request", "RG400"), given
+
+
 # ── for the servers ──
 
 
