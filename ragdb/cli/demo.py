@@ -10,6 +10,7 @@ import typer
 
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Failure, Session
+from ragdb.client.corpora import is_there
 
 CORPUS = "demo"
 CONTRACT = "desk"
@@ -44,7 +45,7 @@ def demo(
     from ragdb.cli.trace import trace_replay, trace_show
 
     with session.connect() as db:
-        keep = keep or traffic or any(corpus.name == CORPUS for corpus in db.list_corpora())
+        keep = keep or traffic or is_there(db, CORPUS)
         for one in db.list_contracts():
             if one.name == CONTRACT and one.is_current and CORPUS not in one.corpora:
                 raise Failure(

@@ -10,6 +10,7 @@ from ragdb.cli.app import TEXT, verb
 from ragdb.cli.query import AllowPrivate
 from ragdb.cli.serve import Port, listen
 from ragdb.cli.session import Failure, Session
+from ragdb.client.corpora import is_there
 
 AskPeers = Annotated[
     bool, typer.Option("--ask-peers", help="Offer the tools that ask the peers of a corpus.")
@@ -66,10 +67,11 @@ def mcp(
             hint=f"set {carrier.TOKEN} to a long random text",
         )
     with session.connect() as db:  # says at once what is wrong
-        readable = {row.name for row in db.list_corpora()}
-    for name in corpus or []:
-        if name not in readable:
-            raise Failure(f"corpus {name!r} does not exist", hint="`ragdb corpus ls` lists them")
+        for name in corpus or []:
+            if not is_there(db, name):
+                raise Failure(
+                    f"corpus {name!r} does not exist", hint="`ragdb corpus ls` lists them"
+                )
     tools = Tools(
         session.target.conninfo,
         revive=session.revive,

@@ -1,10 +1,13 @@
-"""Which corpora are meant where none is named."""
+"""Which corpora are meant where none is named, and whether one is there."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ragdb.client.client import Client
 
 
 class Listed(Protocol):
@@ -35,3 +38,11 @@ def searched(corpora: Sequence[Listed]) -> list[str]:
         and (not corpus.parts or corpus.name in whole)
     ]
     return [name for name in names if name != "system"] or names
+
+
+def is_there(db: Client, corpus: str) -> bool:
+    """Whether the caller may read a corpus; an error would end a transaction to say that.
+
+    Of those that begin with its name it is the first.
+    """
+    return [row.name for row in db.list_corpora(corpus, count=1)] == [corpus]

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from ragdb.client.corpora import is_there
 from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists
 from ragdb.ingest import gone, origins, readings
@@ -116,8 +117,7 @@ class Run:
             self.report.files.append(file)
 
     def _ensure_corpus(self) -> None:
-        # asked this way, because an error would end a transaction of the caller's
-        if self.corpus in {corpus.name for corpus in self.db.list_corpora()}:
+        if is_there(self.db, self.corpus):
             self._check_settings()
             return
         self.report.created = True

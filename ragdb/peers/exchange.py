@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from ragdb.client.corpora import is_there
 from ragdb.errors import EventRefused
 from ragdb.ledger.keys import Signer
 from ragdb.peers import PeerError, signatures
@@ -136,7 +137,7 @@ def _join(
             f"corpus {corpus} is shared as another feed than the peer's",
             hint="pull into another corpus: --as NAME",
         )
-    if not shared and corpus not in {row.name for row in db.list_corpora()}:
+    if not shared and not is_there(db, corpus):
         db.create_corpus(corpus, is_restricted=True, **settings)
     if not shared:
         db.share_corpus(corpus, None, feed)

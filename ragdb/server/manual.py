@@ -11,6 +11,7 @@ from pathlib import Path
 from ragdb.client import upkeep
 from ragdb.client.client import Client
 from ragdb.client.connecting import connect, in_turns
+from ragdb.client.corpora import is_there
 from ragdb.ingest.ingest import ingest
 from ragdb.server import migrate, roles
 
@@ -39,7 +40,7 @@ def load(conninfo: str, *, is_read: bool = False, force: bool = False) -> bool:
         with installing(db):
             if is_read and _there(db) == _cids(folder):
                 return False
-            if CORPUS not in {corpus.name for corpus in db.list_corpora()}:
+            if not is_there(db, CORPUS):
                 db.create_corpus(CORPUS, TITLE)
             # wherever the package lies now: it was another folder before an upgrade, perhaps
             report = ingest(db, folder, corpus=CORPUS, glob="*.md", prefix=PREFIX, force=force)
@@ -50,7 +51,7 @@ def load(conninfo: str, *, is_read: bool = False, force: bool = False) -> bool:
 
 def _there(db: Client) -> dict[str, str]:
     """The identity of each page that the corpus has."""
-    if CORPUS not in {corpus.name for corpus in db.list_corpora()}:
+    if not is_there(db, CORPUS):
         return {}
     return {row.source: row.doc_cid for row in db.list_documents(CORPUS, count=10_000)}
 

@@ -89,6 +89,7 @@ def of_use(db: Client, since: datetime, until: datetime, corpus: str | None) -> 
     ledger = None
     with suppress(InsufficientPrivilege), db.connection.transaction():
         ledger = db.ledger_status()  # for admins and auditors
+    corpora = db.list_corpora() if corpus is None else db.list_corpora(corpus, count=1)
     answers = [row for row in db.list_answers(corpus, since, 10000) if row.created_at < until]
     gates = [row for row in db.list_gates(corpus, since, 10000) if row.created_at < until]
     unanswered = [row for row in db.list_unanswered(corpus, since, 50) if row.last_at < until]
@@ -97,7 +98,7 @@ def of_use(db: Client, since: datetime, until: datetime, corpus: str | None) -> 
         corpus=corpus,
         since=since,
         until=until,
-        corpora=[row for row in db.list_corpora() if corpus in (None, row.name)],
+        corpora=[row for row in corpora if corpus in (None, row.name)],
         answers=_answers(answers, gates),
         unanswered=unanswered,
         ledger=ledger,

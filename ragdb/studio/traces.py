@@ -81,7 +81,8 @@ def register(router: APIRouter, studio: Studio) -> None:
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             found = await served_trace(db, id)
-            readable = found.corpus in {row.name for row in await db.list_corpora()}
+            named_so = await db.list_corpora(found.corpus, count=1)
+            readable = [row.name for row in named_so] == [found.corpus]
             checked = await db.verify_trace(id)
             hits = await _hits(db, found, readable)
             read = [chunk.chunk_id for _, chunk, _ in hits if chunk is not None]
