@@ -51,8 +51,7 @@ begin atomic
         and n.node = 'source'
       join ragdb.contract_nodes o on o.contract = k.contract and o.version = k.version
         and o.node = 'corpus' and o.corpus = n.corpus
-      join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(n.corpus)
-        and ragdb_internal.privilege(c) > 0
+      join ragdb_internal.corpora_to_read() c on c.name = n.corpus
       left join ragdb.source_readings r on r.corpus_id = c.corpus_id and r.source_name = n.name
     where k.is_current and not ragdb_internal.is_others_contract(k.contract, k.version)) s
   order by s.contract, s.corpus, s.name;

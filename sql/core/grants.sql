@@ -36,6 +36,37 @@ begin
   return ragdb_internal.open_again(corpus, 'admin', takes_parts, takes_moved);
 end $$;
 
+-- Lists the corpora to which the caller was granted a right, also by a role. A role is looked up
+-- once, however many grants it has.
+create or replace function ragdb_internal.granted_corpora() returns setof integer
+language sql stable parallel safe
+begin atomic
+  with r as materialized (
+    select o.role, o.role_oid
+    from (select distinct g.role, g.role_oid from ragdb.corpus_grants g) o
+    where pg_catalog.pg_has_role((select ragdb_internal.caller_oid()), o.role_oid, 'usage')
+      and ragdb_internal.is_role(o.role, o.role_oid))
+  select g.corpus_id from ragdb.corpus_grants g join r using (role, role_oid);
+end;
+
+-- Returns whether the caller has a right to restricted corpora without a grant.
+create or replace function ragdb_internal.needs_no_grant() returns boolean
+language sql stable parallel safe
+return pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_owner', 'usage')
+  or pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_admin', 'usage');
+
+-- Lists the corpora that the caller may read. The right is decided for each, but not for those that
+-- are closed to all but a few, of whom the caller is none: of a thousand tenants each has one.
+create or replace function ragdb_internal.corpora_to_read() returns setof ragdb.corpora
+language sql stable parallel safe
+begin atomic
+  select c.* from ragdb.corpora c
+  where (not c.is_restricted or c.name in ('personal', 'system')
+      or (select ragdb_internal.needs_no_grant())
+      or c.corpus_id in (select g from ragdb_internal.granted_corpora() g))
+    and ragdb_internal.privilege(c) > 0;
+end;
+
 -- Closes an open corpus to everybody but admins and the roles that have a grant. It waits for
 -- writers of an open corpus, for it changes the row that they lock.
 create or replace function ragdb_internal.close_corpus(corpus_id integer) returns void

@@ -72,22 +72,23 @@ begin atomic
 end;
 
 -- Returns the corpora that the caller may read, by name: those that begin with a prefix and come
--- after a name, at most so many (null: all), with the personal one or without it. Raises RG400.
+-- after a name, at most so many (null: all), with the personal one or without it. Planned anew,
+-- as a page reads the index in order, and a list of all does not. Raises RG400.
 create or replace function ragdb_internal.page_of_corpora(
   prefix text, after text, count integer, with_personal boolean)
 returns setof ragdb.corpora
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
 as $$
 begin
   perform ragdb_internal.check_paged(prefix, after, 'name'),
     ragdb_internal.check_listed(coalesce(count, 1), 'corpora');
   return query
-    select c.* from ragdb.corpora c
+    select c.* from ragdb_internal.corpora_to_read() c
     -- the first of the two is a range of the index, which the function is not
     where c.name >= prefix collate "C" and starts_with(c.name, prefix)
       and c.name > after collate "C" and (with_personal or c.personal_of is null)
-      and ragdb_internal.privilege(c) > 0
     order by c.name limit count;
 end $$;
 

@@ -162,9 +162,9 @@ begin
   return array(
     with behind as materialized (
       select c.corpus_id, coalesce((after ->> c.corpus_id::text)::bigint, 0) as seen
-      from ragdb.corpora c
+      from ragdb_internal.corpora_to_read() c
       where c.lamport > coalesce((after ->> c.corpus_id::text)::bigint, 0)
-        and (takes_personal or c.personal_of is null) and ragdb_internal.privilege(c) > 0
+        and (takes_personal or c.personal_of is null)
     ), begun as (
       select b.corpus_id, b.seen, f.lamport
       from behind b
@@ -190,7 +190,7 @@ returns jsonb
 language sql stable parallel safe
 return (
   with readable as materialized (
-    select c.corpus_id from ragdb.corpora c where ragdb_internal.privilege(c) > 0
+    select c.corpus_id from ragdb_internal.corpora_to_read() c
   )
   select coalesce(pg_catalog.jsonb_object_agg(p.corpus_id, p.lamport), '{}') from (
     select k.corpus_id, max(k.lamport) as lamport

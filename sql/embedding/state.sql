@@ -84,7 +84,8 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_only constant integer[] := ragdb_internal.only_corpora(only_corpus, 'read');
+  v_only constant integer[] := coalesce(ragdb_internal.only_corpora(only_corpus, 'read'),
+    array(select c.corpus_id from ragdb_internal.corpora_to_read() c));
 begin
   return query
     select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state,
@@ -109,8 +110,9 @@ begin
             filter (where b.last_error is not null))[1] as last_error
         from ragdb.embedding_jobs b
         where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
-    where (v_only is null or s.corpus_id = any (v_only)) and c.parts = 0
-      and ragdb_internal.privilege(c) >= 1
+    where s.corpus_id = any (v_only) and c.parts = 0
+      -- a part of what is named may be closed
+      and (only_corpus is null or ragdb_internal.privilege(c) >= 1)
       and (not only_lacking_index or c.chunks - n.embedded - j.dead = 0)
     order by c.name, s.state = 'current' desc, s.space_id;
 end $$;

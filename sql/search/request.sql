@@ -88,8 +88,8 @@ return (
   select coalesce(
     pg_catalog.array_agg(c.name order by c.name) filter (where c.name <> 'system'),
     pg_catalog.array_agg(c.name), '{}')
-  from ragdb.corpora c
-  where c.parts = 0 and c.moving is distinct from 'moved' and ragdb_internal.privilege(c) > 0);
+  from ragdb_internal.corpora_to_read() c
+  where c.parts = 0 and c.moving is distinct from 'moved');
 
 -- Returns the rows of some corpora that the caller may read, each once, and of one that has parts
 -- those; null stands for all of them. Raises RG400, RG401, RG404.

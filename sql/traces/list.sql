@@ -16,8 +16,8 @@ declare
   v_is_auditor constant boolean := ragdb_internal.is_auditor();
 begin
   if corpus is null then
-    return array(select c.corpus_id from ragdb.corpora c
-      where ragdb_internal.privilege(c) > 0 or v_is_auditor and c.personal_of is null);
+    return array(select c.corpus_id from ragdb_internal.corpora_to_read() c
+      union select c.corpus_id from ragdb.corpora c where v_is_auditor and c.personal_of is null);
   elsif v_is_auditor and exists (select from ragdb.corpora c
       where c.name = traced_corpora.corpus and c.personal_of is null) then
     return array[ragdb_internal.corpus_number(corpus)];
@@ -136,6 +136,18 @@ begin
   end if;
 end $$;
 
+-- Returns the latest traces of some corpora that the caller may see and that are as asked.
+create or replace function ragdb_internal.latest_traces(
+  corpora integer[], asked ragdb_internal.traces_asked)
+returns setof ragdb.retrieval_traces
+language sql stable
+begin atomic
+  select t.* from pg_catalog.unnest(ragdb_internal.traced_askers()) a
+    cross join lateral ragdb_internal.traces_listed(
+      latest_traces.corpora, a, latest_traces.asked) t
+  order by t.id desc limit (latest_traces.asked).count;
+end;
+
 create or replace function ragdb.list_traces(
   corpus text default null, since timestamptz default null, count integer default 50,
   until timestamptz default null, mode text default null, outcome text default null,
@@ -149,10 +161,8 @@ declare
     row(since, until, mode, outcome, min_elapsed_ms, before, count);
 begin
   perform ragdb_internal.check_trace_list(count, mode, outcome, min_elapsed_ms);
-  return query select t.* from unnest(ragdb_internal.traced_askers()) a
-    cross join lateral ragdb_internal.traces_listed(ragdb_internal.traced_corpora(corpus), a,
-      v_asked) t
-    order by t.id desc limit count;
+  return query select t.*
+    from ragdb_internal.latest_traces(ragdb_internal.traced_corpora(corpus), v_asked) t;
 end $$;
 comment on function ragdb.list_traces is
   'Returns the caller''s latest traces, newest first, of one corpus or of all that the caller may '
