@@ -1,30 +1,38 @@
 -- Stored contracts: who may read them, and how they are listed and given back.
 
 -- Whether a version of a contract is over the corpus personal of another role than the caller. A
--- contract over `personal` tells of its owner what the corpus does, so it is theirs alone.
+-- contract over `personal` tells of its owner what the corpus does, so it is theirs alone. Lists
+-- ask it of each contract; in SQL it would start a statement anew for each.
 create or replace function ragdb_internal.is_others_contract(contract text, version integer)
   returns boolean
-language sql stable parallel safe
-return exists (
-  select from ragdb.contracts k
-    join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
-  where k.contract = is_others_contract.contract and k.version = is_others_contract.version
-    and n.node = 'corpus' and n.corpus = 'personal'
-    and not ragdb_internal.is_caller(k.applied_by, k.applied_by_oid));
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return exists (
+    select from ragdb.contract_nodes n
+      join ragdb.contracts k on k.contract = n.contract and k.version = n.version
+    where n.contract = is_others_contract.contract and n.version = is_others_contract.version
+      and n.node = 'corpus' and n.corpus = 'personal'
+      and not ragdb_internal.is_caller(k.applied_by, k.applied_by_oid));
+end $$;
 
 -- Whether the caller may read a corpus of a contract, or is an admin; of a contract over the corpus
 -- personal, whether the caller applied it.
 create or replace function ragdb_internal.may_read_contract(contract text, version integer)
   returns boolean
-language sql stable parallel safe
-return (exists (
-    select from ragdb.contract_nodes n
-      join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(n.corpus)
-    where n.contract = may_read_contract.contract and n.version = may_read_contract.version
-      and n.node = 'corpus'
-      and ragdb_internal.privilege(c) > 0)
-  or pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage'))
-  and not ragdb_internal.is_others_contract(may_read_contract.contract, may_read_contract.version);
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage') or exists (
+      select from ragdb.contract_nodes n
+        join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(n.corpus)
+      where n.contract = may_read_contract.contract and n.version = may_read_contract.version
+        and n.node = 'corpus'
+        and ragdb_internal.privilege(c) > 0))
+    and not ragdb_internal.is_others_contract(contract, version);
+end $$;
 
 -- Returns a stored node as ragdb.apply_contract takes it, without those below it.
 create or replace function ragdb_internal.node_json(node ragdb.contract_nodes) returns jsonb
