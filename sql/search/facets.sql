@@ -22,8 +22,12 @@ begin
     return v_among;
   end if;
   v_demands := ragdb_internal.demands(corpus, v_words);
+  -- of a corpus without chunks no word was meant
+  if v_demands is null or corpus.chunks = 0 then
+    return '{}';
+  end if;
   v_question := ragdb_internal.question(corpus, corpus, v_words, true);
-  if v_demands is null or v_question.terms is null then
+  if v_question.terms is null then
     return '{}';
   end if;
   v_weights := ragdb_internal.sparse(v_question.weights);

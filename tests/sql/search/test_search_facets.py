@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import Connection
 from tests.documents import text_document
+from tests.embedding import one as read
 from tests.sql.lexical_twin import put
 
 WORDS = ["bean", "coffee", "water", "kettle"]
@@ -226,3 +227,19 @@ def test_a_field_that_no_document_has_is_called_that(
     docs.execute("select from ragdb.facets('docs', %s, %s)", (query, fields))
     assert [primary for primary, _ in said] == [f'no document has "{name}"' for name in unknown]
     assert all("title" in (hint or "") for _, hint in said)
+
+
+def test_no_word_is_looked_for_in_a_corpus_without_chunks(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('empty' || n) from generate_series(1, 40) n")
+    docs.execute("set local track_functions = 'all'")
+    asked = """
+        select coalesce(sum(calls), 0) from pg_stat_xact_user_functions
+        where schemaname = 'ragdb_internal' and funcname = 'question'
+        """
+    before = read(docs, asked)
+    assert read(docs, "select chunks from ragdb.count_matches(null, 'bean')") == 20
+    assert read(docs, "select count(*) from ragdb.facets(null, 'bean', '{source}')") == 20
+    assert 0 < read(docs, asked) - before < 20
+    # a filter that cannot be is refused all the same
+    with pytest.raises(psycopg.Error, match="filter"), docs.transaction():
+        docs.execute("select ragdb.count_matches('empty1', 'bean', '[]')")
