@@ -23,6 +23,7 @@ Lease = Annotated[
     float,
     typer.Option(min=1, max=86_400, help="Seconds until the claims of a killed worker expire."),
 ]
+SHOWN = 20  # corpora, after a run over many
 Batch = Annotated[int, typer.Option(help="Inputs per claim, 1 to 10000.")]
 
 
@@ -106,7 +107,8 @@ def drain(
     def spaces() -> list[Any]:
         return [s for s in db.embedding_status(corpus) if model is None or s.embedder == model]
 
-    left = sum(s.backlog for s in spaces())
+    first = spaces()
+    left = sum(s.backlog for s in first)
     with Progress(
         "embedding",
         BarColumn(),
@@ -123,7 +125,9 @@ def drain(
         started = time.monotonic()
         with _stoppable(session, db, corpus, model, lease, batch, progress) as at_work:
             _report(session, at_work.run(until=until))
-    for space in spaces():
+    last = spaces()
+    told = _worth_telling(first, last)
+    for space in told:
         chunks = counted(space.chunks, "chunk")
         session.note(
             f"{space.corpus}: {space.embedded} of {chunks} by {space.embedder}"
@@ -131,8 +135,22 @@ def drain(
         )
         if space.dead or space.last_error:
             session.note(f"  {space.dead} failed for good, last error: {space.last_error}")
+    if len(told) < len(last):
+        session.note(f"{len(last) - len(told)} more: `ragdb embed --once --json` lists all")
     session.debug(f"{time.monotonic() - started:.1f} s")
-    return PARTIAL if any(space.embedded < space.chunks for space in spaces()) else 0
+    return PARTIAL if any(space.embedded < space.chunks for space in last) else 0
+
+
+def _worth_telling(first: list[Any], last: list[Any]) -> list[Any]:
+    """All spaces where they are few; else some: what lacks something before what has changed."""
+    if len(last) <= SHOWN:
+        return last
+    known = {(space.corpus, space.embedder): space.embedded for space in first}
+    lacking = [space for space in last if space.embedded < space.chunks or space.last_error]
+    changed = [
+        space for space in last if space.embedded != known.get((space.corpus, space.embedder))
+    ]
+    return [*lacking, *(space for space in changed if space not in lacking)][:SHOWN]
 
 
 def _report(session: Session, done: Done) -> None:
