@@ -13,7 +13,7 @@ from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Count, Routes, Token, failures
+from ragdb.http.routes import Count, InCorpus, Routes, Token, failures
 from ragdb.http.server import Server
 
 Format = Literal["json", "table", "tap", "junit", "md", "csv"]
@@ -21,6 +21,8 @@ MEDIA = {"json": "application/json", "junit": "application/xml", "md": "text/mar
 MEDIA |= {"csv": "text/csv", "table": "text/plain", "tap": "text/plain"}
 assert MEDIA.keys() == set(get_args(Format))
 Filter = Annotated[str | None, Query(min_length=1, max_length=200)]
+Prefix = Annotated[str, Query(max_length=200, description="How names of rags begin.")]
+After = Annotated[str, Query(max_length=200, description="The last rag seen.")]
 
 
 class Runs(BaseModel):
@@ -28,7 +30,10 @@ class Runs(BaseModel):
 
 
 class Evals(BaseModel):
+    """Evals in the order of `rag`; the next page begins after `next`, null at the end."""
+
     evals: list[rows.ListEvalsRow]
+    next: str | None
 
 
 class EvalCases(BaseModel):
@@ -66,12 +71,23 @@ def register(app: FastAPI, server: Server) -> None:
     routes = Routes(app, "Evaluation", 404)
     _add_cases(routes, server)
 
-    @routes.get("/api/evals", response_model=Evals, responses=failures())
-    async def list_evals(request: Request, _: Token) -> Answer:
-        """List the evals of the contracts in force, with their latest run and their baseline."""
+    @routes.get("/api/evals", response_model=Evals)
+    async def list_evals(
+        request: Request,
+        _: Token,
+        corpus: InCorpus = None,
+        prefix: Prefix = "",
+        after: After = "",
+        count: Count | None = None,
+    ) -> Answer:
+        """List the evals of the contracts in force, with their latest run and their baseline.
+
+        They come by the names of their rags: all, or `count` and what else the last rag has.
+        """
         async with server.transaction(request) as db:
-            listed = await db.list_evals()
-        return Answer({"evals": personal.served(listed)})
+            listed = await db.list_evals(server.served(corpus), prefix, after, count)
+        goes_on = listed[-1].rag if count is not None and len(listed) >= count else None
+        return Answer({"evals": personal.served(listed), "next": goes_on})
 
     @routes.get("/api/evals/runs", response_model=Runs, responses=failures())
     async def list_eval_runs(

@@ -35,6 +35,6 @@ async def served_run(db: AsyncClient, id: UUID) -> rows.EvalRuns:
 
 async def check_rag_served(db: AsyncClient, rag: str) -> None:
     """Refuse, as not found, a rag over a personal corpus. Raises Refused."""
-    for row in await db.list_evals():
+    for row in await db.list_evals(None, rag, count=1):
         if row.rag == rag:
             check_served(row.corpus, "EVAL_NOT_FOUND")

@@ -47,7 +47,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             listed = await db.list_answers(corpus, None, 500 if wrong else count)
             gates = await db.list_gates(corpus, None, count)
             unanswered = await db.list_unanswered(corpus, None, 30)
-            evals = await studio.evals(db)
+            evals = await studio.evals(db) if unanswered else []
         shown = [row for row in personal.served(listed) if not (wrong and row.is_verified)]
         return studio.page(
             request,

@@ -20,20 +20,31 @@ from ragdb.studio import reports, runs, sessions
 from ragdb.studio.pages import Studio, address
 
 COLUMNS = 8
+PAGE = 50  # evals, and what else the last rag of them has
+Start = Annotated[str, Query(max_length=200)]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 
 def register(router: APIRouter, studio: Studio) -> None:
     @router.get("/evals")
-    async def evals(request: Request) -> HTMLResponse:
+    async def evals(request: Request, prefix: Start = "", after: Start = "") -> HTMLResponse:
         async with studio.transaction(request) as db:
-            declared = await studio.evals(db)
+            listed = await db.list_evals(None, prefix, after, PAGE)
             latest = await _latest(db)
         past: dict[tuple[str, str], list[float | None]] = defaultdict(list)
         for run in reversed(latest):
             share = run.passed_cases / run.cases if run.cases else None
             past[run.rag, run.eval].append(share)
-        return studio.page(request, "evals.html", evals=declared, runs=latest[:20], past=past)
+        return studio.page(
+            request,
+            "evals.html",
+            evals=personal.served(listed),
+            next=listed[-1].rag if len(listed) >= PAGE else None,
+            prefix=prefix,
+            after=after,
+            runs=latest[:20],
+            past=past,
+        )
 
     @router.get("/evals/history")
     async def history(
@@ -41,7 +52,7 @@ def register(router: APIRouter, studio: Studio) -> None:
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             await personal.check_rag_served(db, rag)
-            declared = [r for r in await studio.evals(db) if (r.rag, r.eval) == (rag, eval)]
+            declared = [r for r in await db.list_evals(None, rag, count=1) if r.eval == eval]
             latest = await _latest(db, rag, eval, COLUMNS)
             sheets = [await runs.load(db, run) for run in latest]
             baseline = await db.baseline_run(rag, eval)

@@ -107,8 +107,7 @@ class Studio:
     @staticmethod
     async def evals(db: AsyncClient, corpus: str | None = None) -> list[rows.ListEvalsRow]:
         """The evals that contracts in force declare: all, or those of a corpus."""
-        listed = personal.served(await db.list_evals())
-        return [row for row in listed if corpus in (None, row.corpus)]
+        return personal.served(await db.list_evals(corpus))
 
     @staticmethod
     def here(request: Request) -> str:

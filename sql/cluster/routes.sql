@@ -41,7 +41,9 @@ begin atomic
       'bind_reranker register_policy set_quota bind_role register_signing_key import_signing_key '
       'revoke_signing_key report_key_compromise add_peer revoke_peer remove_peer'),
     ('each', 'ragdb_at.node_of(t.name) = n.node order by t.name limit $3', 'list_corpora'),
-    ('each', null, 'list_contracts list_evals list_eval_runs list_sources list_tools '
+    ('each', 'true order by t.rag fetch first (coalesce($4, 2147483647)) rows with ties',
+      'list_evals'),
+    ('each', null, 'list_contracts list_eval_runs list_sources list_tools '
       'list_key_events corpora_with_chunks embedding_status job_status advice dead_roles verify '
       'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces '
       'drop_access_events_before '

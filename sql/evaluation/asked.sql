@@ -1,44 +1,76 @@
 -- From a question that was not answered to a case that fails until it is.
 
--- The contracts in force, as far as the caller may read the corpus that a rag retrieves from.
-create or replace function ragdb.list_evals()
+-- Returns the evals of the contracts in force whose rag retrieves from a corpus that the caller may
+-- read (null: any), by their rags: those that begin with a prefix and come after a name, at most so
+-- many (null: all) and what else the last rag has.
+create or replace function ragdb_internal.page_of_evals(
+  corpora integer[], prefix text, after text, count integer)
+returns table (eval ragdb.contract_nodes, corpus_id integer, corpus text, retriever text)
+language sql stable parallel safe
+begin atomic
+  select x.eval, x.corpus_id, x.corpus, x.retriever
+  from (
+    select n as eval, n.rag, c.corpus_id, c.name as corpus, r.name as retriever
+    from ragdb.contracts k
+      join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
+        and n.node = 'ragEval'
+      join ragdb.contract_nodes g on g.contract = k.contract and g.version = k.version
+        and g.node = 'rag' and g.name = n.rag
+      join ragdb.contract_nodes r on r.contract = k.contract and r.version = k.version
+        and r.node = 'retriever' and r.name = g.keys ->> 'retriever'
+      -- of the corpora of the name personal the caller reads one
+      join ragdb_internal.corpora_to_read() c on c.name = r.corpus
+    where k.is_current and pg_catalog.starts_with(n.rag, page_of_evals.prefix)
+      and n.rag > page_of_evals.after
+      and (page_of_evals.corpora is null or c.corpus_id = any (page_of_evals.corpora))
+    -- offset 0: a contract is looked into for an eval of the page alone
+    order by n.rag offset 0) x
+  where ragdb_internal.may_read_contract((x.eval).contract, (x.eval).version)
+  order by x.rag fetch first (coalesce(page_of_evals.count, 2147483647)) rows with ties;
+end;
+
+-- Definer: contracts are granted to nobody.
+create or replace function ragdb.list_evals(
+  only_corpus text default null, prefix text default '', after text default '',
+  count integer default null)
 returns table (rag text, eval text, contract text, corpus text, retriever text, metric text,
   threshold float8, declared_cases integer, added_cases integer, runs integer, last_run uuid,
   last_status text, last_at timestamptz, baseline uuid)
-language sql stable parallel safe security definer
-begin atomic
-  select n.rag, n.name, n.contract, c.name, r.name, n.keys ->> 'metric',
-    (n.keys ->> 'threshold')::float8,
-    m.declared::integer, m.added::integer,
-    coalesce(l.runs, 0)::integer, l.run_id, l.status, l.created_at,
-    (select b.run_id from ragdb.eval_baselines b
-      where b.corpus_id = c.corpus_id and b.rag = n.rag and b.eval = n.name and b.name = 'main')
-  from ragdb.contracts k
-    join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
-      and n.node = 'ragEval'
-    join ragdb.contract_nodes g on g.contract = k.contract and g.version = k.version
-      and g.node = 'rag' and g.name = n.rag
-    join ragdb.contract_nodes r on r.contract = k.contract and r.version = k.version
-      and r.node = 'retriever' and r.name = g.keys ->> 'retriever'
-    join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(r.corpus)
-    cross join lateral (
-      select pg_catalog.count(*) filter (where x.origin = 'contract') as declared,
-        pg_catalog.count(*) filter (where x.origin <> 'contract') as added
-      from ragdb.eval_cases x
-      where x.corpus_id = c.corpus_id and x.rag = n.rag and x.eval = n.name) m
-    left join lateral (
-      select e.run_id, e.status, e.created_at, pg_catalog.count(*) over () as runs
-      from ragdb.eval_runs e
-      where e.corpus_id = c.corpus_id and e.rag = n.rag and e.eval = n.name
-      order by e.run_id desc limit 1) l on true
-  where k.is_current and ragdb_internal.privilege(c) > 0
-    and ragdb_internal.may_read_contract(k.contract, k.version)
-  order by n.rag, n.name;
-end;
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_only constant integer[] := ragdb_internal.only_corpora(only_corpus, 'read');
+begin
+  perform ragdb_internal.check_paged(prefix, after, 'rag'),
+    ragdb_internal.check_listed(coalesce(count, 1), 'evals');
+  return query
+    select (p.eval).rag, (p.eval).name, (p.eval).contract, p.corpus, p.retriever,
+      (p.eval).keys ->> 'metric', ((p.eval).keys ->> 'threshold')::float8,
+      m.declared::integer, m.added::integer,
+      coalesce(l.runs, 0)::integer, l.run_id, l.status, l.created_at,
+      (select b.run_id from ragdb.eval_baselines b where b.corpus_id = p.corpus_id
+        and b.rag = (p.eval).rag and b.eval = (p.eval).name and b.name = 'main')
+    from ragdb_internal.page_of_evals(v_only, prefix, after, count) p
+      cross join lateral (
+        select pg_catalog.count(*) filter (where x.origin = 'contract') as declared,
+          pg_catalog.count(*) filter (where x.origin <> 'contract') as added
+        from ragdb.eval_cases x
+        where x.corpus_id = p.corpus_id and x.rag = (p.eval).rag and x.eval = (p.eval).name) m
+      left join lateral (
+        select e.run_id, e.status, e.created_at, pg_catalog.count(*) over () as runs
+        from ragdb.eval_runs e
+        where e.corpus_id = p.corpus_id and e.rag = (p.eval).rag and e.eval = (p.eval).name
+        order by e.run_id desc limit 1) l on true
+    order by (p.eval).rag, (p.eval).name;
+end $$;
 comment on function ragdb.list_evals is
-  'Lists the evals of the contracts in force whose corpus the caller may read: how many cases the '
-  'contract declares and how many were imported or asked, the number of runs, the latest run, and '
-  'the baseline main.';
+  'Lists the evals of the contracts in force whose corpus the caller may read, of one corpus or of '
+  'all: how many cases the contract declares and how many were imported or asked, the number of '
+  'runs, the latest run, and the baseline main; by their rags, those whose name begins with a '
+  'prefix and comes after a given one, at most count (1 to 10000; null: all) and what else the '
+  'last rag has. Raises RG400, RG404.';
 
 -- Returns a name for a question: its first words, and the first digits of its hash.
 create or replace function ragdb_internal.case_name(query text, digits integer) returns text

@@ -211,6 +211,11 @@ def test_a_run_is_listed_and_reported_in_every_format(library: Api) -> None:
     found = [(case["name"], case["origin"]) for case in listed]
     assert found == [(case.name, case.origin) for case in declared]
     assert library("GET", "/api/evals/cases?rag=None").status == 404
+    evals = library("GET", "/api/evals?corpus=handbook&prefix=Desk&count=1").body
+    assert ([row["rag"] for row in evals["evals"]], evals["next"]) == (["Desk"], "Desk")
+    rest = library("GET", "/api/evals?prefix=Desk&after=Desk&count=1").body
+    assert rest == {"evals": [], "next": None}
+    assert library("GET", "/api/evals?corpus=nosuch").status == 404
     (latest, *_) = library("GET", "/api/evals/runs?rag=Desk").body["runs"]
     assert latest["run_id"] == str(run.run_id)
     for format, kind in FORMATS.items():

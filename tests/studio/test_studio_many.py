@@ -12,6 +12,7 @@ import httpx2 as httpx
 import psycopg
 import pytest
 
+import ragdb
 from ragdb.studio.map import _first_embedded
 from tests.conftest import Server
 from tests.embedding import put
@@ -71,6 +72,39 @@ def test_health_shows_many_corpora_by_pages(crowd: Api) -> None:
         assert 'rel="next"' not in text
         assert corpora(client, named="-22")[0] == NAMES[220:230] + NAMES[-9:]
         assert "No corpus is named so" in corpora(client, named="walrus")[1]
+
+
+def test_evals_are_shown_by_pages(crowd: Api) -> None:
+    def evals(client: httpx.Client, **asked: str) -> tuple[list[str], str]:
+        page = client.get("/studio/evals", params=asked)
+        assert page.status_code == 200, page.text
+        return re.findall(r"<h2><a [^>]+>(\S+) / V", page.text), page.text
+
+    rags = [f"Rag{n:03}" for n in range(120)]
+    rag = """
+    retriever name={0} corpus=tenant-001 mode=lexical topK=2
+    rag name={0} retriever={0}
+    ragEval name=V rag={0} mode=contract
+      ragCase name=c query="x"
+        ragAssert kind=contains value="x" required=true
+    """
+    contract = "corpus name=tenant-001\n" + "".join(map(rag.format, rags)).replace("\n    ", "\n")
+    with logged_in(crowd) as client, ragdb.connect(crowd.dsn) as db:
+        db.apply_contract(contract, "many")
+        first, text = evals(client)
+        assert first == rags[:50]
+        assert text.count("<option") == 50
+        assert len(text) < 60_000
+        assert re.search(r'rel="next" href="\S+/studio/evals\?after=Rag049"', text)
+        assert evals(client, after="Rag049")[0] == rags[50:100]
+        last, text = evals(client, after="Rag099")
+        assert last == rags[100:]
+        assert 'rel="next"' not in text
+        assert evals(client, prefix="Rag01")[0] == rags[10:20]
+        assert "No rag with an eval begins so" in evals(client, prefix="walrus")[1]
+        assert client.get("/studio/evals/history?rag=Rag100&eval=V").status_code == 200
+        db.withdraw_contract("many")
+        assert 'name="prefix"' not in evals(client)[1]
 
 
 def test_the_map_asks_a_few_corpora_alone_whether_they_have_embeddings() -> None:

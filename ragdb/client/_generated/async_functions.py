@@ -995,7 +995,13 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[rows.EvalRuns]:
         return await self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, locals())
 
-    async def list_evals(self) -> Rows[rows.ListEvalsRow]:
+    async def list_evals(
+        self,
+        only_corpus: str | None = None,
+        prefix: str = "",
+        after: str = "",
+        count: int | None = None,
+    ) -> Rows[rows.ListEvalsRow]:
         return await self._rows(calls.LIST_EVALS, rows.ListEvalsRow, locals())
 
     async def list_failed_embeddings(self, corpus: str) -> Rows[rows.ListFailedEmbeddingsRow]:

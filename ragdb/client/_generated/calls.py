@@ -622,7 +622,9 @@ LIST_EVAL_RUNS = Call(
     "list_eval_runs",
     {"rag": "text", "eval": "text", "count": "integer", "since": "timestamp with time zone"},
 )
-LIST_EVALS = Call("list_evals", {})
+LIST_EVALS = Call(
+    "list_evals", {"only_corpus": "text", "prefix": "text", "after": "text", "count": "integer"}
+)
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
 LIST_FEEDBACK = Call(
     "list_feedback", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}

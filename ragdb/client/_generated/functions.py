@@ -1855,10 +1855,18 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, locals())
 
-    def list_evals(self) -> Rows[rows.ListEvalsRow]:
-        """Lists the evals of the contracts in force whose corpus the caller may read: how many
-        cases the contract declares and how many were imported or asked, the number of runs,
-        the latest run, and the baseline main.
+    def list_evals(
+        self,
+        only_corpus: str | None = None,
+        prefix: str = "",
+        after: str = "",
+        count: int | None = None,
+    ) -> Rows[rows.ListEvalsRow]:
+        """Lists the evals of the contracts in force whose corpus the caller may read, of one
+        corpus or of all: how many cases the contract declares and how many were imported or
+        asked, the number of runs, the latest run, and the baseline main; by their rags, those
+        whose name begins with a prefix and comes after a given one, at most count (1 to
+        10000; null: all) and what else the last rag has. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_EVALS, rows.ListEvalsRow, locals())
 

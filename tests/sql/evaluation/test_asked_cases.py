@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
 from tests.embedding import WIDTH, make_corpus, one, put
+from tests.refusal import refused
 from tests.sql.evaluation.test_evaluation_runs import CASE, apply, contract, run
 
 OWN = "from ragdb.eval_cases where origin <> 'contract'"
@@ -107,6 +108,40 @@ def test_the_list_has_what_a_role_may_read(docs: Connection) -> None:
     docs.execute("select ragdb.restrict_corpus('docs')")
     docs.execute("set role reader")
     assert docs.execute("select * from ragdb.list_evals()").fetchall() == []
+
+
+EVAL = """
+ragEval name=V{1} rag=A{0} mode=contract
+  ragCase name=c query="x"
+    ragAssert kind=contains value="x" required=true
+"""
+RAG = """
+retriever name=R{0} corpus=more mode=lexical topK=2
+rag name=A{0} retriever=R{0}
+"""
+
+
+def test_evals_are_listed_by_pages_and_of_one_corpus(docs: Connection) -> None:
+    evals = [RAG.format(n) + "".join(EVAL.format(n, m) for m in range(3)) for n in range(3)]
+    text = "\n".join(["corpus name=more", *evals])
+    docs.execute("select ragdb.apply_contract(%s, 'more')", (text,))
+
+    def listed(arguments: str) -> list[str]:
+        found = docs.execute(f"select rag || '/' || eval from ragdb.list_evals({arguments})")
+        return [name for (name,) in found.fetchall()]
+
+    others = [f"A{n}/V{m}" for n in range(3) for m in range(3)]
+    assert listed("") == ["A/V", *others]
+    assert listed("'docs'") == ["A/V"]
+    assert listed("'more'") == listed("prefix => 'A', after => 'A'") == others
+    # a page has all evals of its last rag
+    assert listed("count => 2") == ["A/V", *others[:3]]
+    assert listed("after => 'A0', count => 1") == others[3:6]
+    assert listed("prefix => 'A1'") == others[3:6]
+    assert listed("'more', after => 'A2'") == []
+    assert refused(docs, "select ragdb.list_evals('none')").sqlstate == "RG404"
+    assert refused(docs, "select ragdb.list_evals(count => 0)").sqlstate == "RG400"
+    assert refused(docs, "select ragdb.list_evals(after => null)").sqlstate == "RG400"
 
 
 @pytest.mark.parametrize(("by", "threshold"), [("hash", 0.5), ("other", 0)])
