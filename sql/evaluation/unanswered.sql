@@ -1,23 +1,23 @@
 -- The questions that had no answer, and the cases that ask them.
 
--- Returns the gates among the latest 1000 that found too little evidence, and the answers among the
--- latest 1000 that abstain or cite wrongly. Of the latest of each kind only the bad ones are looked
--- up: a lookup checks who may see it. Raises RG404.
-create or replace function ragdb_internal.unanswered_evidence(corpus text, since timestamptz)
+-- Returns the gates of some corpora among the latest 1000 that found too little evidence, and the
+-- answers among the latest 1000 that abstain or cite wrongly. Of the latest of each kind only the
+-- bad ones are looked up: a lookup checks who may see it.
+create or replace function ragdb_internal.unanswered_evidence(
+  corpora integer[], since timestamptz)
 returns table (corpus_id integer, trace_id uuid, why text, asked_at timestamptz)
 language sql stable
 begin atomic
-  with c as materialized (
-    select t.n from pg_catalog.unnest(ragdb_internal.traced_corpora(unanswered_evidence.corpus))
-      t (n)),
-  answers as (
-    select a.* from c cross join lateral (select e.* from ragdb.evidence_answers e
+  with answers as (
+    select a.* from pg_catalog.unnest(unanswered_evidence.corpora) c (n)
+      cross join lateral (select e.* from ragdb.evidence_answers e
       where e.corpus_id = c.n
         and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
       order by e.id desc limit 1000) a
     order by a.id desc limit 1000),
   gates as (
-    select g.* from c cross join lateral (select e.* from ragdb.evidence_gates e
+    select g.* from pg_catalog.unnest(unanswered_evidence.corpora) c (n)
+      cross join lateral (select e.* from ragdb.evidence_gates e
       where e.corpus_id = c.n
         and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
       order by e.id desc limit 1000) g
@@ -30,18 +30,19 @@ begin atomic
   from answers a where a.is_insufficient or not a.is_verified;
 end;
 
--- Returns each time that a question had no hit, not enough evidence, no answer or a wrong one.
--- Raises RG404.
-create or replace function ragdb_internal.unanswered_events(corpus text, since timestamptz)
+-- Returns each time that a question to some corpora had no hit, not enough evidence, no answer or a
+-- wrong one.
+create or replace function ragdb_internal.unanswered_events(corpora integer[], since timestamptz)
 returns table (corpus text, query text, why text, asked_at timestamptz, trace_id uuid)
 language sql stable
 begin atomic
   select t.corpus, t.query_text, 'no hit', t.created_at, t.id
-    from ragdb.list_traces(unanswered_events.corpus, unanswered_events.since, 2000) t
+    from ragdb_internal.latest_traces(unanswered_events.corpora,
+      row(unanswered_events.since, null, null, null, null, null, 2000)) t
     where t.error_code is null and t.limit_returned = 0
   union all
   select t.corpus, t.query_text, e.why, e.asked_at, e.trace_id
-    from ragdb_internal.unanswered_evidence(unanswered_events.corpus, unanswered_events.since) e
+    from ragdb_internal.unanswered_evidence(unanswered_events.corpora, unanswered_events.since) e
       cross join lateral (select r.* from ragdb.retrieval_traces r
         where r.corpus_id = e.corpus_id and r.id = e.trace_id
           and r.created_at = ragdb_internal.uuid_time(e.trace_id) offset 0) t
@@ -55,11 +56,13 @@ create or replace function ragdb_internal.cases_of(queries text[])
 returns table (corpus text, query text, name text)
 language sql stable parallel safe
 begin atomic
-  select e.corpus, s.query, e.rag || '/' || e.eval || ': ' || s.name
-  from ragdb.list_evals() e
-    join ragdb.eval_cases s on s.corpus_id = ragdb_internal.corpus_number(e.corpus)
-      and s.rag = e.rag and s.eval = e.eval
-  where s.query = any (queries);
+  select p.corpus, s.query, s.rag || '/' || s.eval || ': ' || s.name
+  from (select distinct o.corpus_id, o.rag from ragdb.eval_cases o
+      where o.query = any (cases_of.queries)) a
+    cross join lateral ragdb_internal.page_of_evals(array[a.corpus_id], a.rag, '', 1) p
+    join ragdb.eval_cases s on s.corpus_id = p.corpus_id and s.rag = (p.eval).rag
+      and s.eval = (p.eval).name
+  where s.rag = a.rag and s.query = any (cases_of.queries);
 end;
 
 create type ragdb.unanswered_question as (
@@ -75,6 +78,8 @@ returns setof ragdb.unanswered_question
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_corpora constant integer[] := ragdb_internal.traced_corpora(corpus);
 begin
   perform ragdb_internal.check_listed(count, 'questions');
   return query
@@ -82,7 +87,7 @@ begin
       select e.corpus, e.query, array_agg(distinct e.why order by e.why) as reasons,
         count(distinct e.trace_id)::integer as times, max(e.asked_at) as last_at,
         (array_agg(e.trace_id order by e.asked_at desc, e.trace_id desc))[1] as trace_id
-      from ragdb_internal.unanswered_events(list_unanswered.corpus, list_unanswered.since) e
+      from ragdb_internal.unanswered_events(v_corpora, list_unanswered.since) e
       where e.query is not null
       group by e.corpus, e.query
       order by max(e.asked_at) desc, e.query, e.corpus limit list_unanswered.count),

@@ -71,6 +71,21 @@ def test_status_of_many_corpora_keeps_its_beginning_in_sight(run: Run, clone: st
     assert "one of c10, c11, c12, c13, c14, c15, c16, c17 and 22 more" in asked
 
 
+def test_a_run_over_many_corpora_tells_of_some(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_embedder("hash", 8)
+        db.bind_embedder("hash", "hash", "hash-v1")
+        for n in range(10, 40):
+            db.create_corpus(f"c{n}")
+            db.embed_corpus(f"c{n}", "hash")
+        db.put_text("c35", "a", "one text")
+    told = run("embed").stderr
+    assert re.findall("^c[0-9]+: .* chunk", told, re.M) == ["c35: 1 of 1 chunk"]
+    assert "29 more: `ragdb embed --once --json` lists all" in told
+    assert "30 more: " in run("embed").stderr
+    assert len(json.loads(run("embed", "--once", "--json").stdout)) == 30
+
+
 def test_corpora_are_listed_by_pages(run: Run, clone: str) -> None:
     with ragdb.connect(clone) as db:
         db.connection.execute("select ragdb.create_corpus('c' || n) from generate_series(10, 39) n")

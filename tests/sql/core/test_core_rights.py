@@ -13,11 +13,17 @@ import pytest
 
 from tests.conftest import Connection, Login
 from tests.documents import document
+from tests.embedding import one
 from tests.refusal import refused
 from tests.sql.documents_twin import put
 from tests.waiting import until_it_waits
 
 AsRole = Callable[..., Connection]
+# how often the transaction has asked for a right
+ASKED = """
+    select coalesce(sum(calls), 0) from pg_stat_xact_user_functions
+    where schemaname = 'ragdb_internal' and funcname = 'privilege'
+    """
 
 
 def names(db: Connection) -> list[str]:
@@ -279,3 +285,78 @@ def test_a_corpus_of_almost_that_name_is_hinted_at_to_those_who_may_see_it(db: C
     assert hint("reader", "{de,q}").endswith(" an array: corpora => '{one,two}'")
     for corpus in ("contract", "poems", "book", "p", "web", "x" * 300000, ""):
         assert hint("reader", corpus).startswith("ragdb.list_corpora() lists the names")
+
+
+KERN = """
+corpus name=c{0}
+  source name=s uri=./docs
+retriever name=R{0} corpus=c{0} mode=lexical topK=2
+rag name=A{0} retriever=R{0}
+ragEval name=V rag=A{0} mode=contract
+  ragCase name=c query="x"
+    ragAssert kind=contains value="x" required=true
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "list_corpora()",
+        "list_traces()",
+        "list_answers()",
+        "list_unanswered()",
+        "events_after()",
+        "search(null::text[], 'one')",
+        "capabilities()",
+        "embedding_status()",
+        "list_evals()",
+        "list_sources()",
+    ],
+)
+def test_a_list_asks_no_right_to_corpora_that_nobody_shared_with_the_role(
+    db: Connection, call: str
+) -> None:
+    make = (
+        "select ragdb.create_corpus('c' || n, is_restricted => true) from generate_series(1, 60) n"
+    )
+    db.execute(make)
+    db.execute("select ragdb.grant_corpus('c7', 'reader', 'read')")
+    db.execute("select ragdb.create_embedder('hash', 8), ragdb.bind_embedder('hash', 'hash', 'h')")
+    for n in (7, *range(20, 60)):
+        text = KERN.format(n)
+        db.execute("select ragdb.apply_contract(%s, %s)", (text, f"k{n}"))
+        db.execute("select ragdb.embed_corpus(%s, 'hash')", (f"c{n}",))
+    for corpus in ("c7", "c8"):
+        put(db, document("a.md", ["one"]), corpus=corpus)
+    db.execute("set local track_functions = 'all'")
+    db.execute("set role reader")
+    before = one(db, ASKED)
+    db.execute(f"select * from ragdb.{call}")
+    assert 0 < one(db, ASKED) - before < 12
+
+
+def test_each_way_to_a_right_leads_into_the_lists(db: Connection) -> None:
+    db.execute(
+        "select ragdb.create_corpus(n, is_restricted => true) from unnest(%s::text[]) n",
+        (["own", "team", "closed", "whole"],),
+    )
+    db.execute(
+        "select ragdb.create_corpus('open'), ragdb.create_corpus('part', part_of => 'whole')"
+    )
+    db.execute("set role owner")
+    db.execute("select ragdb.create_corpus('system')")
+    db.execute("reset role")
+    db.execute("create role team; grant team to reader; create role gone; grant gone to reader")
+    grants = {"own": "reader", "team": "team", "whole": "team", "closed": "gone"}
+    for corpus, role in grants.items():
+        db.execute("select ragdb.grant_corpus(%s, %s, 'read')", (corpus, role))
+    db.execute("drop role gone")
+    db.execute("set role reader")
+    db.execute("select ragdb.create_corpus('personal')")
+    expected = ["open", "own", "part", "personal", "system", "team", "whole"]
+    assert names(db) == expected
+    for role in ("admin", "owner"):
+        db.execute(f"reset role; set role {role}")
+        assert names(db) == ["closed", *(n for n in expected if n != "personal")]
+    db.execute("reset role; set role reader2")
+    assert names(db) == ["open", "system"]
