@@ -19,7 +19,7 @@ declare
   v_holding integer[];
 begin
   if query is null then
-    return v_among;
+    return case when corpus.chunks = 0 then '{}' else v_among end;
   end if;
   v_demands := ragdb_internal.demands(corpus, v_words);
   -- of a corpus without chunks no word was meant
@@ -89,6 +89,9 @@ set search_path = pg_catalog, pg_temp
 set enable_sort = off
 as $$
 begin
+  if cardinality(chunk_nos) = 0 then
+    return;
+  end if;
   return query execute ragdb_internal.count_sql(fields, chunk_nos is not null)
     using corpus_id, chunk_nos, array(
       select ragdb_internal.metadata_key(f.field) from unnest(fields) with ordinality f (field, n)
@@ -197,6 +200,8 @@ begin
   if chunk_nos is null then
     select count(*), coalesce(sum(d.chunks), 0) into documents, chunks from ragdb.documents d
       where d.corpus_id = count_listed.corpus_id and d.chunks > 0;
+  elsif cardinality(chunk_nos) = 0 then
+    select 0, 0 into documents, chunks;
   else
     select count(distinct c.doc_no), count(*) into documents, chunks from ragdb.chunks c
       where c.corpus_id = count_listed.corpus_id and c.chunk_no = any (count_listed.chunk_nos);

@@ -234,11 +234,12 @@ def test_no_word_is_looked_for_in_a_corpus_without_chunks(docs: Connection) -> N
     docs.execute("set local track_functions = 'all'")
     asked = """
         select coalesce(sum(calls), 0) from pg_stat_xact_user_functions
-        where schemaname = 'ragdb_internal' and funcname = 'question'
+        where schemaname = 'ragdb_internal' and funcname in ('question', 'count_sql')
         """
     before = read(docs, asked)
     assert read(docs, "select chunks from ragdb.count_matches(null, 'bean')") == 20
     assert read(docs, "select count(*) from ragdb.facets(null, 'bean', '{source}')") == 20
+    assert read(docs, "select count(*) from ragdb.facets(null, null, '{source}')") == 40
     assert 0 < read(docs, asked) - before < 20
     # a filter that cannot be is refused all the same
     with pytest.raises(psycopg.Error, match="filter"), docs.transaction():
