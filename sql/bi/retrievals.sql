@@ -16,8 +16,9 @@ begin atomic
       ragdb_internal.caller(), ragdb_internal.caller_oid()
     from ragdb.corpora c
     where c.personal_of is null
-      and (ragdb_internal.privilege(c) > 0 or ragdb_internal.is_auditor()
-        or pg_catalog.pg_has_role(ragdb_internal.caller(), 'bi_reader', 'usage')
+      and (c.corpus_id in (select r.corpus_id from ragdb_internal.corpora_to_read() r)
+        or (select ragdb_internal.is_auditor())
+        or (select pg_catalog.pg_has_role(ragdb_internal.caller(), 'bi_reader', 'usage'))
           and not c.is_restricted and not (ragdb_internal.whole_of(c)).is_restricted);
 end;
 comment on function bi.readable_corpora is
