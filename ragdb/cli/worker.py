@@ -136,7 +136,8 @@ def drain(
         if space.dead or space.last_error:
             session.note(f"  {space.dead} failed for good, last error: {space.last_error}")
     if len(told) < len(last):
-        session.note(f"{len(last) - len(told)} more: `ragdb embed --once --json` lists all")
+        rest = counted(len(last) - len(told), "corpus")
+        session.note(f"{rest} not shown: `ragdb embed --once --json` lists all")
     session.debug(f"{time.monotonic() - started:.1f} s")
     return PARTIAL if any(space.embedded < space.chunks for space in last) else 0
 

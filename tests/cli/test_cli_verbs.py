@@ -81,8 +81,8 @@ def test_a_run_over_many_corpora_tells_of_some(run: Run, clone: str) -> None:
         db.put_text("c35", "a", "one text")
     told = run("embed").stderr
     assert re.findall("^c[0-9]+: .* chunk", told, re.M) == ["c35: 1 of 1 chunk"]
-    assert "29 more: `ragdb embed --once --json` lists all" in told
-    assert "30 more: " in run("embed").stderr
+    assert "29 corpora not shown: `ragdb embed --once --json` lists all" in told
+    assert "30 corpora not shown: " in run("embed").stderr
     assert len(json.loads(run("embed", "--once", "--json").stdout)) == 30
 
 
