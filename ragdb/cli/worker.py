@@ -147,11 +147,12 @@ def _worth_telling(first: list[Any], last: list[Any]) -> list[Any]:
     if len(last) <= SHOWN:
         return last
     known = {(space.corpus, space.embedder): space.embedded for space in first}
-    lacking = [space for space in last if space.embedded < space.chunks or space.last_error]
-    changed = [
-        space for space in last if space.embedded != known.get((space.corpus, space.embedder))
-    ]
-    return [*lacking, *(space for space in changed if space not in lacking)][:SHOWN]
+
+    def is_whole(space: Any) -> bool:
+        return space.embedded >= space.chunks and not space.last_error
+
+    told = [s for s in last if not is_whole(s) or s.embedded != known.get((s.corpus, s.embedder))]
+    return sorted(told, key=is_whole)[:SHOWN]
 
 
 def _report(session: Session, done: Done) -> None:
