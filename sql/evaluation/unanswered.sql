@@ -6,7 +6,7 @@
 create or replace function ragdb_internal.unanswered_evidence(
   corpora integer[], since timestamptz)
 returns table (corpus_id integer, trace_id uuid, why text, asked_at timestamptz)
-language sql stable
+language sql stable parallel safe
 begin atomic
   with answers as (
     select a.* from pg_catalog.unnest(unanswered_evidence.corpora) c (n)
@@ -34,7 +34,7 @@ end;
 -- wrong one.
 create or replace function ragdb_internal.unanswered_events(corpora integer[], since timestamptz)
 returns table (corpus text, query text, why text, asked_at timestamptz, trace_id uuid)
-language sql stable
+language sql stable parallel safe
 begin atomic
   select t.corpus, t.query_text, 'no hit', t.created_at, t.id
     from ragdb_internal.latest_traces(unanswered_events.corpora,

@@ -140,13 +140,14 @@ end $$;
 create or replace function ragdb_internal.latest_traces(
   corpora integer[], asked ragdb_internal.traces_asked)
 returns setof ragdb.retrieval_traces
-language sql stable
-begin atomic
-  select t.* from pg_catalog.unnest(ragdb_internal.traced_askers()) a
-    cross join lateral ragdb_internal.traces_listed(
-      latest_traces.corpora, a, latest_traces.asked) t
-  order by t.id desc limit (latest_traces.asked).count;
-end;
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select t.* from unnest(ragdb_internal.traced_askers()) a
+    cross join lateral ragdb_internal.traces_listed(corpora, a, asked) t
+    order by t.id desc limit asked.count;
+end $$;
 
 create or replace function ragdb.list_traces(
   corpus text default null, since timestamptz default null, count integer default 50,
