@@ -69,7 +69,7 @@ def test_the_only_corpus_need_not_be_named(run: Run, clone: str) -> None:
     with ragdb.connect(clone) as db:
         for n in range(7):
             db.create_corpus(f"x{n}")
-    assert "docs, more, x0, x1, x2, x3, x4, x5 and more\n" in run("ask", "gifts").stderr
+    assert "docs, more, x0, x1, x2, x3, x4, x5 and 1 more\n" in run("ask", "gifts").stderr
     assert run("ask", "how are gifts refunded", "-c", "docs").exit_code == 0
     with ragdb.connect(clone) as db:
         db.apply_contract(
