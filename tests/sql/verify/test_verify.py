@@ -744,7 +744,7 @@ def test_a_copy_on_another_server_is_known_where_another_function_had_the_number
     )
     any_db.execute(
         "update ragdb.installed_code i set hash = ''"
-        " where i.kind = 'function' and i.identity = 'ragdb.capabilities()'"
+        " where i.kind = 'function' and i.identity = 'ragdb_internal.server_major()'"
     )
     found = any_db.execute(
         "select f.severity, f.place from ragdb.verify(checks => '{code}') f"
