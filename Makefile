@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint extension tables client docs dashboards bench nightly venv
+.PHONY: demo test lint extension tables client docs dashboards bench nightly oldest venv
 
 # no torch: the database embeds by itself
 demo: .venv/demo
@@ -44,9 +44,19 @@ dashboards: venv
 	$(BIN)/python -m tools.generate_dashboards
 
 # tests that take minutes: the server is killed, long random runs; then what is drawn at random
-nightly: venv
+nightly: venv oldest
 	$(BIN)/pytest -m nightly
 	$(BIN)/pytest --hypothesis-profile exploring $$(grep -lr "hypothesis import" tests --include="test_*.py")
+
+# what pyproject.toml asks for at least has the names that ragdb uses, and runs the demo
+OLDEST := .venv/oldest/bin
+oldest:
+	test -x $(OLDEST)/uv || { $(PYTHON) -m venv .venv/oldest && $(OLDEST)/python -m pip install --quiet uv; }
+	$(OLDEST)/uv pip install --quiet --python $(OLDEST)/python --resolution lowest-direct --editable \
+		".[static,endpoint,ledger,http,otlp,office,mcp,pandas,arrow,langchain,llamaindex]"
+	$(OLDEST)/uv pip install --quiet --python $(OLDEST)/python mypy types-jsonschema types-docutils types-psutil types-pyyaml
+	! $(OLDEST)/mypy ragdb | grep -E 'attr-defined|call-arg|call-overload'
+	$(OLDEST)/ragdb demo
 
 # each prints the machine, the versions, the command and the peer's figure, and keeps them in bench/results.md
 bench: venv
