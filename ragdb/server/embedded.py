@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -15,10 +15,9 @@ from psycopg.pq import PGconn, Ping
 
 from ragdb.client.connecting import connect
 from ragdb.server import migrate, prepare, roles, scripts
-from ragdb.server.postgres import PORT, EmbeddedError, home, initialise, launch, run
+from ragdb.server.postgres import PORT, EmbeddedError, Say, home, initialise, launch, run
 
 LOGIN = DATABASE = "ragdb"
-Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)

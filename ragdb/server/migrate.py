@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from alembic.runtime.environment import EnvironmentContext
     from sqlalchemy.exc import DBAPIError
 
-    from ragdb.server.embedded import Say
+    from ragdb.server.postgres import Say
     from ragdb.server.scripts import Connection
 
 

@@ -24,6 +24,8 @@ from typing import Any
 
 from ragdb.server import configuration, leftover
 
+Say = Callable[[str], object]  # hears what is waited for
+
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
 PORT = "5432"  # of the socket's name; said everywhere, so that PGPORT does not matter
 
