@@ -47,6 +47,21 @@ begin
       hint = 'pass a plain list without nulls';
 end $$;
 
+-- Refuses what does not name those whose work a claim leaves alone. Raises RG400.
+create or replace function ragdb_internal.check_excepted(names text[], whose text, work text)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if names is null or not ragdb_internal.is_list(names) then
+    raise exception 'except_% is null, has a null, or more than one dimension', whose
+      using errcode = 'RG400',
+        detail = format('it names the %s whose %s are left alone', whose, work),
+        hint = 'pass a plain list of names, {} for none';
+  end if;
+end $$;
+
 -- Returns numbers, from place 1 on, in the precision of an embedding: below 1e-37 zero, above 3e38
 -- not a number. That, and {{0}} for an array of arrays, is refused by
 -- ragdb_internal.check_embeddings(). A cast of an array fails at a number that a float4 cannot

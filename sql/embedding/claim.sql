@@ -30,12 +30,8 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb_internal.check_listed(count, 'inputs');
-  if except_embedders is null or not ragdb_internal.is_list(except_embedders) then
-    raise exception 'except_embedders is null, has a null, or more than one dimension'
-      using errcode = 'RG400', detail = 'it names the embedders whose inputs are left alone',
-            hint = 'pass a plain list of names, {} for none';
-  end if;
+  perform ragdb_internal.check_listed(count, 'inputs'),
+    ragdb_internal.check_excepted(except_embedders, 'embedders', 'inputs');
 end $$;
 
 -- Returns the spaces that are filled, of all corpora that the caller may write or of some, and of

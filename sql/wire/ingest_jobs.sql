@@ -45,13 +45,9 @@ as $$
 declare
   v_only integer;
 begin
-  perform ragdb_internal.check_worker(worker, lease);
-  perform ragdb_internal.check_listed(count, 'blobs', 100);
-  if except_corpora is null or not ragdb_internal.is_list(except_corpora) then
-    raise exception 'except_corpora is null, has a null, or more than one dimension'
-      using errcode = 'RG400', detail = 'it names the corpora whose blobs are left alone',
-        hint = 'pass a plain list of names, {} for none';
-  end if;
+  perform ragdb_internal.check_worker(worker, lease),
+    ragdb_internal.check_listed(count, 'blobs', 100),
+    ragdb_internal.check_excepted(except_corpora, 'corpora', 'blobs');
   if only_corpus is not null then
     v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
   end if;
