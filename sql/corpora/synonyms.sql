@@ -29,15 +29,13 @@ declare
   v_added integer;
 begin
   insert into ragdb.synonyms (corpus_id, word, means, lexeme)
-    select corpus.corpus_id, w.word, p.means, w.lexemes[1]
+    select corpus.corpus_id, w.word, p.means, w.lexeme
     from (
-      select d.word, tsvector_to_array(ragdb_internal.words(
-        d.word, corpus.text_config)) as lexemes
+      select d.word, ragdb_internal.synonym_lexeme(d.word, corpus.text_config) as lexeme
       from (select distinct u.word from unnest(store_synonyms.words) u (word)) d offset 0) w
       join unnest(store_synonyms.words, store_synonyms.means) p (word, means)
         on p.word = w.word and p.means <> w.word
-    -- what is several words, or a stop word, is found by the others and finds none
-    where cardinality(w.lexemes) = 1
+    where w.lexeme is not null
     order by 1, 2, 3
     on conflict on constraint synonyms_are_unique_per_corpus do nothing;
   get diagnostics v_added = row_count;

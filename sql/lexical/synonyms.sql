@@ -38,6 +38,16 @@ begin
   return v_stand_ins;
 end $$;
 
+-- Returns the lexeme by which a query finds a word that has synonyms; null for what is several
+-- words or a stop word, which is found by the others and finds none.
+create or replace function ragdb_internal.synonym_lexeme(word text, text_config text)
+returns text
+language sql stable parallel safe
+return (
+  select min(l) from unnest(tsvector_to_array(
+    ragdb_internal.words(synonym_lexeme.word, synonym_lexeme.text_config))) l
+  having count(*) = 1);
+
 -- Stems the synonyms of a corpus again; the caller holds the corpus lock. What this changes is
 -- recorded where nothing else was: else somebody's repair would vouch for who edited the table.
 create or replace function ragdb_internal.stem_synonyms(corpus ragdb.corpora) returns void
@@ -47,15 +57,13 @@ as $$
 declare
   v_was constant bytea := ragdb_internal.synonyms_hash(corpus);
 begin
-  update ragdb.synonyms s set lexeme = n.lexemes[1]
+  update ragdb.synonyms s set lexeme = n.lexeme
     from (
-      select d.word, tsvector_to_array(ragdb_internal.words(
-        d.word, corpus.text_config)) as lexemes
+      select d.word, ragdb_internal.synonym_lexeme(d.word, corpus.text_config) as lexeme
       from (
         select distinct y.word from ragdb.synonyms y
         where y.corpus_id = corpus.corpus_id) d offset 0) n
-    where s.corpus_id = corpus.corpus_id and s.word = n.word
-      and cardinality(n.lexemes) = 1 and s.lexeme <> n.lexemes[1];
+    where s.corpus_id = corpus.corpus_id and s.word = n.word and s.lexeme <> n.lexeme;
   if found and v_was = ragdb_internal.last_state(corpus.corpus_id, 'synonyms', '') then
     perform ragdb_internal.record_state('synonyms', corpus.corpus_id);
   end if;
