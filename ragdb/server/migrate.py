@@ -158,8 +158,7 @@ def advice(dsn: str) -> Iterator[str]:
             if len(found) > MOST_ADVICE:
                 yield f"and {len(found) - MOST_ADVICE} more: `ragdb verify --quick` lists them"
             if connection.execute(
-                "select from ragdb.corpora c where c.chunks > 0 and c.parts = 0"
-                " and c.analysed_by <> ragdb_internal.server_major() limit 1"
+                "select from ragdb.corpora c where ragdb_internal.is_stemmed_otherwise(c) limit 1"
             ).rowcount:
                 yield (
                     "there are corpora whose words another major version of PostgreSQL stemmed, so"

@@ -1,5 +1,13 @@
 -- What chunks are analysed into: lexemes, their order and their number.
 
+-- Tells whether chunks of a corpus may have been stemmed by another major version of PostgreSQL
+-- than queries are now. A corpus with parts has none.
+create or replace function ragdb_internal.is_stemmed_otherwise(corpus ragdb.corpora)
+returns boolean
+language sql stable parallel safe
+return (corpus).chunks > 0 and (corpus).parts = 0
+  and (corpus).analysed_by <> ragdb_internal.server_major();
+
 -- Returns the title of a document.
 create or replace function ragdb_internal.title(corpus_id integer, doc_no integer) returns text
 language sql stable parallel safe

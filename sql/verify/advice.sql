@@ -36,7 +36,7 @@ begin atomic
     select pg_catalog.format('its chunks were stemmed by PostgreSQL %s and its queries are by %s, '
         'so a few words may not be found', o.analysed_by, ragdb_internal.server_major()),
       pg_catalog.concat('ragdb repair ', c.name)
-    where o.chunks > 0 and o.parts = 0 and o.analysed_by <> ragdb_internal.server_major()
+    where ragdb_internal.is_stemmed_otherwise(o)
     ) a (found, fix);
 end;
 
