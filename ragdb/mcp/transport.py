@@ -6,6 +6,7 @@ import hmac
 import os
 import signal
 import socket
+import sys
 from typing import TYPE_CHECKING
 
 import anyio
@@ -38,8 +39,15 @@ def serve_stdio(tools: Tools) -> None:
             anyio.run(run)
     except BaseExceptionGroup as problems:
         if problems.split(BrokenPipeError)[1] is None:
+            sys.unraisablehook = _all_but_broken_pipes
             raise BrokenPipeError from None
         raise
+
+
+def _all_but_broken_pipes(problem: sys.UnraisableHookArgs) -> None:
+    """Since Python 3.13 a file that goes says what it could not write: the answer of nobody."""
+    if not isinstance(problem.exc_value, BrokenPipeError):
+        sys.__unraisablehook__(problem)
 
 
 def http_app(tools: Tools, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:

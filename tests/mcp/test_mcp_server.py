@@ -444,9 +444,9 @@ def test_what_hinders_the_database_is_told_by_its_kind(
 
 @pytest.fixture
 def piped(dsn: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server on stdio that has been greeted."""
+    """A server on stdio that has been greeted; Python 3.11 tells by `-X dev` what 3.13 tells."""
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "mcp"],
+        [sys.executable, "-X", "dev", "-W", "ignore", "-c", COMMAND, "mcp"],
         env={**os.environ, "RAGDB_DATABASE_URL": dsn},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
