@@ -178,15 +178,15 @@ begin
   end;
   return query select m from ragdb_internal.make_due_partitions() m;
   -- last, as it holds the table of all spaces
-  perform ragdb_internal.drop_left_tables();
+  return query select d from ragdb_internal.drop_left_tables() d;
 end $$;
 comment on function ragdb.maintain is
   'Makes the partitions that traces need: this month, three ahead, those of rows in the default '
-  'partition, and an empty default partition; returns the names of the tables made, none when '
-  'nothing was due. It also refreshes the rollups of schema bi, drops history that is older than '
-  'its corpus keeps it, and drops the tables of spaces and corpora that were dropped. Call it '
-  'outside any transaction that writes, at least monthly, and every few minutes for dashboards. '
-  'Raises 25006.';
+  'partition, and an empty default partition; drops the tables of vectors that dropped spaces and '
+  'corpora left, twenty at a call; returns the names of the tables made, and then of those '
+  'dropped, none when nothing was due. It also refreshes the rollups of schema bi, and drops '
+  'history that is older than its corpus keeps it. Call it outside any transaction that writes, at '
+  'least monthly, and every few minutes for dashboards. Raises 25006.';
 
 -- Returns the months (their first days) that have a partition of traces.
 create or replace function ragdb_internal.traced_months() returns setof date

@@ -36,24 +36,27 @@ begin
     where s.corpus_id = remove_spaces.corpus_id;
 end $$;
 
--- Drops tables that spaces left, until one is not to be had within a moment. Not more than twenty:
--- who comes to the table of all spaces meanwhile waits.
-create or replace function ragdb_internal.drop_left_tables() returns void
+-- Drops tables that spaces left, until one is not to be had within a moment, and returns their
+-- names. Not more than twenty: who comes to the table of all spaces meanwhile waits.
+create or replace function ragdb_internal.drop_left_tables() returns setof text
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '50ms'
 as $$
 declare
   v_left ragdb.settings;
+  v_table text;
 begin
   for v_left in
     select s.* from ragdb.settings s where s.key ^@ ragdb_internal.left_space_key() limit 20
   loop
+    v_table := ragdb_internal.space_table(v_left.value::integer);
     begin
-      execute 'drop table if exists ragdb.' || ragdb_internal.space_table(v_left.value::integer);
+      execute 'drop table if exists ragdb.' || v_table;
     exception when lock_not_available then
       return;
     end;
     delete from ragdb.settings s where s.key = v_left.key;
+    return next v_table;
   end loop;
 end $$;

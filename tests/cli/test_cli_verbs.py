@@ -1127,6 +1127,18 @@ def test_maintain_may_run_at_any_time(run: Run) -> None:
     assert "nothing was due" in result.stderr
 
 
+def test_maintain_drops_all_that_dropped_corpora_left(run: Run, clone: str) -> None:
+    run("maintain")
+    with ragdb.connect(clone) as db:
+        db.create_embedder("small", 16)
+        for n in range(25):
+            db.create_corpus(f"c{n}")
+            db.embed_corpus(f"c{n}", "small")
+            db.drop_corpus(f"c{n}")
+    assert len(run("maintain").stdout.splitlines()) == 25
+    assert "nothing was due" in run("maintain").stderr
+
+
 @pytest.mark.parametrize(
     ("flag", "verb"),
     [

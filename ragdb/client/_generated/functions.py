@@ -2109,11 +2109,12 @@ class Functions(Caller):
 
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
-        default partition, and an empty default partition; returns the names of the tables
-        made, none when nothing was due. It also refreshes the rollups of schema bi, drops
-        history that is older than its corpus keeps it, and drops the tables of spaces and
-        corpora that were dropped. Call it outside any transaction that writes, at least
-        monthly, and every few minutes for dashboards. Raises 25006.
+        default partition, and an empty default partition; drops the tables of vectors that
+        dropped spaces and corpora left, twenty at a call; returns the names of the tables
+        made, and then of those dropped, none when nothing was due. It also refreshes the
+        rollups of schema bi, and drops history that is older than its corpus keeps it. Call
+        it outside any transaction that writes, at least monthly, and every few minutes for
+        dashboards. Raises 25006.
         """
         return self._values(calls.MAINTAIN, locals())
 

@@ -154,11 +154,11 @@ def test_a_drop_waits_for_no_reader_and_holds_up_no_corpus(any_clone: str, read:
         db.execute("select ragdb.put_text('other', 'b', 'green pear')")
         drop.commit()
         assert (tables(db), one(db, "select count(*) from ragdb.chunk_embeddings")) == (2, 1)
-        db.execute("select ragdb.maintain()")
+        assert db.execute("select ragdb.maintain()").fetchall() == []
         assert tables(db) == 2
         assert one(db, "select count(*) from ragdb.verify() where severity = 'error'") == 0
         reader.rollback()
-        db.execute("select ragdb.maintain()")
+        assert db.execute("select ragdb.maintain()").fetchall() == [("chunk_embeddings_1",)]
         assert tables(db) == 1
         assert one(db, "select count(*) from ragdb.settings where key ~ 'left'") == 0
 
