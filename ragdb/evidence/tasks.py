@@ -78,7 +78,7 @@ class TaskContract:
     def load(cls, path: str | PathLike[str]) -> TaskContract:
         """Read a file. Raises OSError, ContractError."""
         try:
-            data = json.loads(Path(path).read_text("utf-8"))
+            data = json.loads(Path(path).read_bytes())
         except (ValueError, RecursionError) as error:
             raise ContractError(f"not JSON: {error}") from None
         return cls.read(data)

@@ -187,7 +187,7 @@ def _declared(name: str) -> dict[str, Any]:
     if not path:
         raise ReadError("bad_server", f"{SERVERS} is not set", hint)
     try:
-        servers = json.loads(Path(path).read_text())["mcpServers"]
+        servers = json.loads(Path(path).read_bytes())["mcpServers"]
         if not name and len(servers) == 1:
             (name,) = servers
         declared = servers[name]

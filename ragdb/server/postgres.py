@@ -74,6 +74,11 @@ def binary(name: str, version: int = 18) -> Path:
 
 def initialise(folder: Path, version: int) -> None:
     """Make a data folder beside its place and move it there whole."""
+    if str(folder) != os.fsencode(folder).decode(errors="replace"):
+        raise EmbeddedError(  # no client could name its socket
+            f"the server cannot be kept in {folder}, whose name is not UTF-8;"
+            " set RAGDB_HOME to another folder"
+        )
     if found := re.search('["$`]', str(folder)):
         raise EmbeddedError(  # pg_ctl hands it to a shell
             f"the server cannot be kept in {folder}, whose name has a {found[0]};"

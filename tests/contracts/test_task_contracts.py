@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from pathlib import Path
@@ -80,6 +81,8 @@ def test_a_contract_is_read_whole(tmp_path: Path) -> None:
     assert contract.policy == RagPolicy("required", 4, True, 900, Gate(min_coverage=0.5))
     assert contract.verifier_ids == ("contract.schema", "rag.citations")
     assert contract.max_attempts == 3
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())  # as editors of Windows write it
+    assert TaskContract.load(path) == contract
 
 
 def test_the_mode_follows_from_what_the_task_can(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import socket
@@ -74,6 +75,12 @@ def test_a_contract_reads_the_resources_of_a_server(
     again = run("ingest", "--contract", contract)
     assert again.exit_code == 0
     assert "0 written, 2 unchanged" in again.stderr
+
+
+def test_the_file_of_servers_may_begin_as_editors_of_windows_write_it(servers: Path) -> None:
+    servers.write_bytes(codecs.BOM_UTF8 + servers.read_bytes())
+    (found,) = mcp_sources.find("", ["wiki://pages/*"])
+    assert found.sources
 
 
 def test_what_cannot_be_read_is_reported_and_does_not_stop_the_others(

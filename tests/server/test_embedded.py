@@ -427,6 +427,13 @@ def test_a_user_without_home_or_name_is_told_what_to_do(
     assert not list(tmp_path.rglob("PG_VERSION"))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no such name can be given")
+def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(postgres.EmbeddedError, match="is not UTF-8; set RAGDB_HOME"):
+        embedded.start(tmp_path / os.fsdecode(b"caf\xe9") / "pg18")
+    assert not list(tmp_path.rglob("PG_VERSION"))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only there memory is shared by files")
 @pytest.mark.parametrize(("size", "kind"), [(64 * 2**20, "sysv"), (4 * 2**30, None)])
 def test_in_a_container_processes_do_not_share_memory_by_the_few_files_it_allows(
