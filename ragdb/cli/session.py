@@ -31,6 +31,7 @@ OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5,
 Value = TypeVar("Value")
 ERASED = "\x1b[K"  # the rest of a terminal's line
 FORMATS = ("table", "json", "ndjson", "csv")
+NARROWEST = 30  # columns: what is cut to fewer says nothing; a terminal wraps it
 
 Dsn = Annotated[
     str | None,
@@ -289,4 +290,7 @@ def _console(file: Any) -> Console:
 
     # 80 columns are rich's guess where there is no terminal, and would wrap every path
     width = None if file.isatty() or "COLUMNS" in os.environ else 120
-    return Piped(file=file, width=width, highlight=False, emoji=False, soft_wrap=False)
+    made = Piped(file=file, width=width, highlight=False, emoji=False, soft_wrap=False)
+    if made.width < NARROWEST:
+        made.width = NARROWEST
+    return made

@@ -627,11 +627,12 @@ def test_a_narrow_list_has_a_line_a_trace_and_ids_that_can_be_given(
     assert (absent.exit_code, "no trace begins with" in absent.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("columns", ["30", "7", "0"])
 def test_a_list_that_is_too_wide_shows_each_row_by_its_fields(
-    demo: Run, monkeypatch: pytest.MonkeyPatch
+    demo: Run, monkeypatch: pytest.MonkeyPatch, columns: str
 ) -> None:
     wanted = json.loads(demo("corpus", "ls", "--json").stdout)
-    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("COLUMNS", columns)
     blocks = demo("corpus", "ls").stdout.strip("\n").split("\n\n")
     assert len(blocks) == len(wanted)
     for row, block in zip(wanted, blocks, strict=True):
