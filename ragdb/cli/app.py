@@ -89,7 +89,10 @@ def verb(
 
         def run(context: typer.Context, **given: Any) -> None:
             _refuse_more(context)
-            flags = {n: given.pop(n) or (context.obj or {}).get(n) for n in SHARED}
+            before = context.obj or {}  # the verb
+            flags = {
+                n: before.get(n) if (v := given.pop(n)) in (None, False) else v for n in SHARED
+            }
             chosen = "json" if flags["json"] else flags["format"] or "table"
             if chosen not in formats:
                 raise typer.BadParameter(f"{chosen!r} is not one of {', '.join(formats)}")

@@ -239,13 +239,15 @@ def listen(host: str, port: int) -> tuple[socket, str]:
     import errno
     import socket
 
+    if not host:  # as of a variable that is not set; the sockets take it for all addresses
+        raise Failure("--host is empty", hint="leave it out, or 0.0.0.0 admits other machines")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
-        # also where the name of the host is not known
-        is_host = error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror)
-        hint = f"choose another --{'host' if is_host else 'port'}"
+        # a name that is not known has a number of the resolver's
+        is_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        hint = f"choose another --{'port' if is_port else 'host'}"
         raise Failure(f"{host}:{port}: {error.strerror}", hint=hint) from None
     # asyncio does so for its own sockets only; an answer is two packets, and the second waits
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

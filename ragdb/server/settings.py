@@ -52,7 +52,8 @@ def connection(
         ("RAGDB_DATABASE_URL", os.environ.get("RAGDB_DATABASE_URL")),
         ("DATABASE_URL", os.environ.get("DATABASE_URL")),
     ):
-        if value:
+        # a variable without a value is not set; a flag that is given one of these is a mistake
+        if value or (origin == "--dsn" and value is not None):
             return given(value, origin)
     named = [name for name in LIBPQ if os.environ.get(name)]
     if named:
@@ -126,6 +127,8 @@ def normalise(dsn: str) -> str:
     >>> normalise("postgresql+psycopg://me@host/db")
     'postgresql://me@host/db'
     """
+    if not dsn.strip():
+        raise psycopg.ProgrammingError("it is empty")
     scheme, is_url, _ = dsn.partition("://")
     base, _, _driver = scheme.lower().partition("+")
     if is_url and base in ("postgres", "postgresql"):

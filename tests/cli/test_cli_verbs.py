@@ -282,7 +282,9 @@ def test_what_is_asked_wrongly_exits_with_2_and_says_why(
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("flags", [("--host", "192.0.2.1"), ("--port", None)])
+@pytest.mark.parametrize(
+    "flags", [("--host", "192.0.2.1"), ("--host", "nowhere.invalid"), ("--port", None)]
+)
 def test_an_address_that_cannot_be_listened_at_names_the_flag(
     run: Run, flags: tuple[str, str | None]
 ) -> None:
@@ -290,6 +292,17 @@ def test_an_address_that_cannot_be_listened_at_names_the_flag(
         refused = run("serve", flags[0], flags[1] or taken.getsockname()[1])
     assert refused.exit_code == 2
     assert f"hint: choose another {flags[0]}" in refused.stderr
+
+
+def test_an_empty_dsn_is_not_the_default_database(run: Run) -> None:
+    for arguments in (["--dsn", "", "status"], ["status", "--dsn", ""]):
+        refused = run(*arguments)
+        assert (refused.exit_code, "it is empty" in refused.stderr) == (3, True)
+
+
+def test_no_host_is_not_all_hosts(run: Run) -> None:
+    refused = run("serve", "--host", "", "--port", 0)
+    assert (refused.exit_code, "--host is empty" in refused.stderr) == (2, True)
 
 
 def test_a_server_without_the_exporter_of_spans_says_what_to_install(

@@ -41,10 +41,18 @@ def test_one_variable_of_libpq_is_enough(monkeypatch: pytest.MonkeyPatch, name: 
     assert settings.connection().origin == name
 
 
-def test_an_empty_setting_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGDB_DATABASE_URL", "")
     monkeypatch.setenv("PGHOST", "")
-    assert settings.connection("").origin == "embedded"
+    assert settings.connection().origin == "embedded"
+
+
+def test_an_empty_dsn_is_a_variable_that_should_have_been_set() -> None:
+    for dsn in ("", " "):
+        with pytest.raises(psycopg.ProgrammingError, match=r"the DSN is no.*: it is empty"):
+            settings.connection(dsn)
+    with pytest.raises(psycopg.ProgrammingError, match=r"--read-dsn is no.*: it is empty"):
+        settings.given("", "--read-dsn")
 
 
 @pytest.mark.parametrize(
