@@ -16,6 +16,9 @@ from psycopg.conninfo import make_conninfo
 
 from ragdb.server import embedded, migrate, roles, settings
 
+# what a copy says of itself, so that one that a killed run left is told from a database of others
+_COPY = "scratch copy of ragdb backup verify"
+
 
 class BackupError(Exception):
     """The file is not a dump that can be restored, or restoring it failed."""
@@ -31,7 +34,8 @@ def restored(
 ) -> Iterator[str]:
     """The conninfo of a scratch database with what is in a dump; it is dropped in the end.
 
-    It is made on the embedded server, or on the one of `conninfo`. Raises BackupError.
+    It is made on the embedded server, or on the one of `conninfo`. Those that killed runs left
+    there go. Raises BackupError.
     """
     form = recognised(dump)
     server = conninfo or embedded.start()
@@ -39,6 +43,7 @@ def restored(
     with psycopg.connect(server, autocommit=True) as connection:
         try:
             roles.create_roles(connection)
+            _drop_left(connection, note)
             connection.execute(
                 sql.SQL("create database {} template template0").format(sql.Identifier(name))
             )
@@ -50,14 +55,37 @@ def restored(
             ) from None
     copy = make_conninfo(server, dbname=name)
     try:
-        note(f"restoring {form} into database {name}")
-        _restore(dump, copy)
-        yield copy
+        # while somebody is connected to a copy, another run leaves it where it is
+        with contextlib.closing(psycopg.connect(copy, autocommit=True)) as user:
+            user.execute(
+                sql.SQL("comment on database {} is {}").format(sql.Identifier(name), _COPY)
+            )
+            note(f"restoring {form} into database {name}")
+            _restore(dump, copy)
+            yield copy
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(
                 sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
             )
+
+
+def _drop_left(connection: psycopg.Connection[Any], note: Callable[[str], None]) -> None:
+    """Drop the copies of runs that were killed: nobody is connected to them."""
+    left = connection.execute(
+        "select datname from pg_database d where datname ~ '^ragdb_backup_[0-9a-f]{16}$'"
+        " and shobj_description(d.oid, 'pg_database') = %s"
+        " and not exists (select from pg_stat_activity a where a.datid = d.oid)",
+        (_COPY,),
+    ).fetchall()
+    for (name,) in left:
+        try:
+            # without force: whoever has come meanwhile keeps it
+            connection.execute(sql.SQL("drop database {}").format(sql.Identifier(name)))
+        except psycopg.Error as error:
+            note(f"database {name} is a copy that a killed run left: {error.diag.message_primary}")
+        else:
+            note(f"dropped database {name}, a copy that a killed run left")
 
 
 def recognised(dump: Path) -> str:

@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 import ragdb
 from ragdb.client.client import Client
-from ragdb.server import embedded, postgres, settings, signing
+from ragdb.server import backup, embedded, postgres, settings, signing
 from tests.conftest import Run, Server
 from tests.forked import Forked
 from tests.waiting import until
@@ -384,6 +384,46 @@ def test_a_backup_whose_verification_is_stopped_leaves_no_copy(
         running.send_signal(number)
         assert running.wait(120) == 130
     assert databases(server18.uri) == before
+
+
+def test_the_copy_that_a_killed_run_left_is_dropped_by_the_next(
+    run: Run, clone: str, server18: Server, tmp_path: Path
+) -> None:
+    dump = dump_of(clone, "-Fc", tmp_path / "dump")
+    before = databases(server18.uri)
+    told = ("backup", "verify", str(dump), "--dsn", clone)
+    with psycopg.connect(clone, autocommit=True) as db:
+        users = "select query from pg_stat_activity where datname ~ '^ragdb_backup_'"
+        with Forked(*told, env={**os.environ}) as running:
+            until(lambda: [q for (q,) in db.execute(users).fetchall() if "comment on" not in q])
+            running.send_signal(signal.SIGKILL)
+            running.wait(60)
+        # pg_restore goes on without it
+        until(lambda: not db.execute(users).fetchall())
+    (left,) = set(databases(server18.uri)) - set(before)
+    (tmp_path / "noise").write_bytes(b"PGDMP and more")
+    next_run = run("backup", "verify", tmp_path / "noise", "--dsn", clone)
+    assert f"dropped database {left}, a copy that a killed run left" in next_run.stderr
+    assert databases(server18.uri) == before
+
+
+def test_a_copy_in_use_and_what_others_call_so_are_left_by_other_runs(
+    run: Run, clone: str, server18: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dump").write_bytes(b"PGDMP and more")
+    with monkeypatch.context() as patch:
+        patch.setattr(backup, "_restore", lambda *_: None)
+        with psycopg.connect(server18.uri, autocommit=True) as db:
+            db.execute("create database ragdb_backup_0123456789abcdef")
+        try:
+            with backup.restored(tmp_path / "dump", clone):
+                before = databases(server18.uri)
+                with backup.restored(tmp_path / "dump", clone):
+                    assert set(before) < set(databases(server18.uri))
+                assert databases(server18.uri) == before
+        finally:
+            with psycopg.connect(server18.uri, autocommit=True) as db:
+                db.execute("drop database ragdb_backup_0123456789abcdef")
 
 
 def test_what_is_not_a_dump_is_refused(
