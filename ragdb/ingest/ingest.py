@@ -67,6 +67,7 @@ class Run:
         self.batch: list[Entry] = []
         self.batch_bytes = 0
         self.most_documents = FIRST_DOCUMENTS
+        self.wholes = readings.Wholes(db, corpus, options)
         self.seen: list[str] = []
         self.files_done = self.bytes_done = self.bytes_begun = self.chunks = 0
         self.batch_size = 0  # of the file that a batch is alone
@@ -154,11 +155,11 @@ class Run:
 
     def _pass_over(self, present: Mapping[str, str]) -> None:
         """Count what is stored as it would be read, and leave the rest to be read."""
-        known = [pair for pair in self.left if pair[0].uri in present and not self.force]
-        for source, file in readings.unchanged(
-            self.db, self.corpus, known, self.options, self.stop
+        known = [] if self.force else self.left
+        for file, source, uris in readings.unchanged(
+            self.db, self.corpus, known, present, self.options, self.stop
         ):
-            self._keep(file.uri)
+            self._keep(*uris)
             self.chunks += file.chunks
             self._end(source)
             self._tell()
@@ -214,10 +215,14 @@ class Run:
             self._fail(file, failure)
         for document in outcome.documents:
             self._keep(document.uri)
-            self.batch.append(Entry(file, document, outcome, source))
+            entry = Entry(file, document, outcome, source)
+            if not entry.is_file:
+                self.wholes.begin(source, file)
+            self.batch.append(entry)
             self.batch_bytes += len(document.json)
             if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= self.most_documents:
                 self._flush()
+        self.wholes.read(file, outcome.cid)
         self.bytes_begun = max(self.bytes_begun, outcome.at)
         if is_last:
             self._end(source)
@@ -233,9 +238,9 @@ class Run:
         # what cannot be read now is still there
         self._keep(failure.uri)
 
-    def _keep(self, uri: str) -> None:
+    def _keep(self, *uris: str) -> None:
         if self.prune or self.tells_gone:
-            self.seen.append(uri)
+            self.seen.extend(uris)
 
     def _tell(self) -> None:
         progress = self.options.get("progress")
@@ -257,6 +262,7 @@ class Run:
         self.most_documents = BATCH_DOCUMENTS
         self.stage = "writing"
         self.aside.settle(self._tell)
+        self.wholes.note()
         if batch:
             self.stop.check()
             is_alone = len(batch) == 1 and not batch[0].outcome.at
@@ -265,6 +271,7 @@ class Run:
             if is_alone or is_last:
                 for written in self.writer.write(batch):
                     self._count(written)
+                self.wholes.note()
             else:
                 self.aside.begin(batch)
         self.stage = "reading"
@@ -284,6 +291,7 @@ class Run:
             file.written += not row.was_duplicate
             file.replaced += written.replaced
             file.doc_cid = row.doc_cid if file.documents == 1 else None
+            self.wholes.wrote(file, row.ingest_event_id)
 
     def _optimize(self) -> None:
         self.stage = "optimizing"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
-from io import BufferedReader
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 
 from ragdb.readers.document import ReadError
@@ -31,6 +32,24 @@ def open_below(root: Path, below: str) -> BufferedReader:
         os.close(descriptor)
         raise ReadError("not_a_file", "it is not a regular file", "give a file or a folder")
     return BufferedReader(os.fdopen(descriptor, "rb", buffering=0))
+
+
+class Hashed(BufferedReader):
+    """A file that is read once, from its beginning to its end, with a hash of what is read."""
+
+    def __init__(self, file: RawIOBase) -> None:
+        super().__init__(file)
+        self.sha256 = hashlib.sha256()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        self.sha256.update(data)
+        return data
+
+    def rewind(self) -> None:
+        """Begin again."""
+        self.seek(0)
+        self.sha256 = hashlib.sha256()
 
 
 def unreadable(error: Exception, hint: str | None = None) -> ReadError:

@@ -5,6 +5,7 @@ A source is one task, or several for a JSONL file of many records.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragdb.ingest import payload
-from ragdb.ingest.opening import unreadable
+from ragdb.ingest.opening import Hashed, unreadable
 from ragdb.ingest.options import CHUNKING, READING
 from ragdb.ingest.report import Failed
 from ragdb.ingest.source import Source
@@ -41,6 +42,8 @@ class Task:
     """Why there are no more of them."""
     at: int = 0
     """How far in the file they end, in bytes."""
+    cid: str | None = None
+    """Identity of the file, with the last of its records."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Outcome:
     empty: int = 0
     bad_characters: int = 0
     cut: int = 0
+    cid: str | None = None
+    """Identity of the file that was read, with what is the last of it."""
     unchanged: str | None = None
     """Identity of the document that a URL still gives."""
     etag: str | None = None
@@ -91,27 +96,28 @@ def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bo
     limit: int = reading.get("max_bytes", MAX_BYTES)
     some: list[readers.Document] = []
     size = 0
-    failed = None
+    failed = cid = None
     try:
-        with source.open() as lines:
+        with Hashed(source.open().detach()) as lines:
             if conversation.starts(lines, limit):
                 # a tree is known only when all its messages are
                 yield Task(source, reading), True
                 return
-            lines.seek(0)
+            lines.rewind()
             for document in readers.read_jsonl(lines, max_line=limit):
                 some.append(document)
                 size += len(document.data)
                 if size > SLAB_BYTES:
                     yield Task(source, reading, some, at=lines.tell()), False
                     some, size = [], 0
+            cid = f"sha256:{lines.sha256.hexdigest()}"
     except readers.ReadError as error:
         failed = error
     except OSError as error:
         failed = unreadable(error)
     except Exception as error:
         failed = unforeseen(type(error).__name__)
-    yield Task(source, reading, some, failed), True
+    yield Task(source, reading, some, failed, cid=cid), True
 
 
 def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
@@ -119,7 +125,7 @@ def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
     source, options = task.source, task.options
     if tell is None or (source.size or 0) < TOLD or task.documents is not None:
         tell = _nobody
-    outcome = Outcome(at=task.at)
+    outcome = Outcome(at=task.at, cid=task.cid)
     error = task.error
     if task.documents is not None:
         for document in task.documents:
@@ -171,6 +177,7 @@ def _documents(
         media_type = media_type or fetched.media_type
     else:
         data = source.read(limit)
+        outcome.cid = f"sha256:{hashlib.sha256(data).hexdigest()}"
     tell(READ / 10)
     command = converting.command_for(source.uri, options.get("convert"))
     given: dict[str, Any] = {name: options.get(name) for name in ("title", "language", "metadata")}

@@ -1,8 +1,8 @@
 """How files were read, kept in the database, so that a file that is as it was is not read again.
 
-Bytes decide, not times: a file is hashed. What shapes its document beside the bytes is hashed too.
-The database says which documents are what would be read. No file is known so that has several
-documents, nor one that a program of the user's reads, because that may read otherwise tomorrow.
+Bytes decide, not times: a file is hashed. What shapes its documents beside the bytes is hashed too.
+The database says which documents are what would be read. No file is known so of which something
+failed, nor one that a program of the user's reads, because that may read otherwise tomorrow.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import contextlib
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
+from uuid import UUID
 
 from ragdb.client.client import Client
 from ragdb.ingest.options import CHUNKING, READING
@@ -35,8 +37,9 @@ LIBRARIES = (
 """What the readers import, and what makes texts of that."""
 
 FOUND = ("pages_without_text", "bad_characters", "cut")
-"""What is told of a file and that its document does not say."""
+"""What is told of a file and that its documents do not say."""
 
+_KNOWN = ("doc_cid", "documents", "empty", "chunks", "tokens", "pages")
 _SHAPELESS = {"blobs", "allow_private", "known", "convert"}  # files with a command are not noted
 _AT_ONCE = 1000
 _AT_ONCE_BYTES = 2**28
@@ -56,8 +59,67 @@ def readers() -> str:
     return hashed.hexdigest()
 
 
+@dataclass
+class _Whole:
+    source: Source
+    file: FileResult
+    given: int = 0
+    """How many of its documents are on their way, or there."""
+    cid: str | None = None
+    """Its identity, once all of it was read."""
+    event_id: str = ""
+    """The last of those of its documents."""
+
+    @property
+    def is_there(self) -> bool:
+        is_read = self.cid is not None and not self.file.failed
+        return is_read and self.file.documents == self.given
+
+
+class Wholes:
+    """Files of conversations or records, until all of their documents are there and it is noted."""
+
+    def __init__(self, db: Client, corpus: str, options: Mapping[str, Any]) -> None:
+        self.db, self.corpus, self.options = db, corpus, options
+        self.files: dict[str, _Whole] = {}
+
+    def begin(self, source: Source, file: FileResult) -> None:
+        """A document of a file is to be written."""
+        self.files.setdefault(file.uri, _Whole(source, file)).given += 1
+
+    def read(self, file: FileResult, cid: str | None) -> None:
+        """A file was read so far; its identity comes with what is the last of it."""
+        if file.uri in self.files:
+            self.files[file.uri].cid = cid
+
+    def wrote(self, file: FileResult, event_id: UUID) -> None:
+        """A document of a file is there."""
+        if file.uri in self.files:
+            one = self.files[file.uri]
+            one.event_id = max(one.event_id, str(event_id))
+
+    def note(self) -> None:
+        """Keep how the files were read that are there."""
+        there = [one for one in self.files.values() if one.is_there]
+        noted = [
+            {
+                **{name: getattr(one.file, name) for name in (*FOUND, "documents", "empty")},
+                "uri": one.source.uri,
+                "doc_cid": one.cid,
+                "event_id": one.event_id,
+                "reading": made,
+            }
+            for one in there
+            if (made := reading(one.source, self.options))
+        ]
+        if noted and not self.options.get("dry_run"):
+            self.db.note_readings(self.corpus, noted)
+        for one in there:
+            del self.files[one.file.uri]
+
+
 def reading(source: Source, options: Mapping[str, Any]) -> str | None:
-    """A hash of what shapes the document of a file beside its bytes; None where nobody can say."""
+    """A hash of what shapes the documents of a file beside its bytes; None where nobody can say."""
     ending = formats.ending(source.uri)
     if (
         source.root is None
@@ -75,12 +137,22 @@ def reading(source: Source, options: Mapping[str, Any]) -> str | None:
 def unchanged(
     db: Client,
     corpus: str,
-    given: Sequence[tuple[Source, FileResult]],
+    given: Iterable[tuple[Source, FileResult]],
+    present: Container[str],
     options: Mapping[str, Any],
     stop: Stop,
-) -> Iterator[tuple[Source, FileResult]]:
-    """Those of some files that are stored as they would be read, with what is known of them."""
-    for some in _batches(given):
+) -> Iterator[tuple[FileResult, Source, list[str]]]:
+    """Those of some files that are stored as they would be read, with what is known of them.
+
+    `present` are the uris of those that are documents. With each come the sources of its documents.
+    """
+    # what a file of records or chats is called has no document
+    known = (
+        (source, file)
+        for source, file in given
+        if source.uri in present or formats.may_have_records(source.uri)
+    )
+    for some in _batches(known):
         with stop.unheld():
             asked = [one for source, _ in some for one in _asked(source, options)]
         if not asked:
@@ -89,11 +161,9 @@ def unchanged(
             stored = {row.uri: row for row in db.unchanged_sources(corpus, asked)}
         for source, file in some:
             if row := stored.get(source.uri):
-                file.documents, file.doc_cid, file.pages = 1, row.doc_cid, row.pages
-                file.chunks, file.tokens = row.chunks, row.tokens
-                for name in FOUND:
+                for name in (*FOUND, *_KNOWN):
                     setattr(file, name, getattr(row, name))
-                yield source, file
+                yield file, source, row.sources or [row.uri]
 
 
 def _batches(

@@ -51,6 +51,11 @@ class Entry:
     outcome: Outcome
     source: Source
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the document is its file, and has its identity."""
+        return self.document.uri == self.source.uri and not self.document.is_conversation
+
 
 @dataclass(frozen=True)
 class Written:
@@ -160,9 +165,7 @@ class Writer:
                 "reading": reading,
             }
             for entry, row in zip(batch, rows, strict=True)
-            if entry.document.uri == entry.source.uri
-            and not entry.document.is_conversation
-            and (reading := readings.reading(entry.source, self.options))
+            if entry.is_file and (reading := readings.reading(entry.source, self.options))
         ]
         if noted:
             self.db.note_readings(self.report.corpus, noted)

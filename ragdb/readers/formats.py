@@ -132,6 +132,11 @@ def has_records(name: str) -> bool:
     return format_of is not None and FORMATS[format_of].has_records
 
 
+def may_have_records(name: str) -> bool:
+    """Whether a file of that name may hold many documents, as JSON does where it holds chats."""
+    return has_records(name) or BY_ENDING.get(ending(name)) == "json"
+
+
 def family(reader: str) -> str:
     """The family of a format, or of a plug."""
     return reader if reader.startswith(PLUG) else FORMATS[reader].family

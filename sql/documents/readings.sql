@@ -3,19 +3,31 @@
 --
 -- That is kept to save work, and is evidence of nothing: it is not hashed, exported or sent to
 -- peers, and has no past. It holds for the last event of its document. Whatever changes a document
--- or its sources leaves another event, by whatever door it comes. The bytes of a file are compared
--- with those of the document, so nobody can note a reading of bytes that are to come.
+-- or its sources leaves another event, by whatever door it comes, and later events of a corpus have
+-- greater ids. So a file of many documents is as it was where these are as many, and their last
+-- event is the same. The bytes of a file that is a document are compared with those of the
+-- document, so nobody can note a reading of bytes that are to come.
 
--- A source whose document is what its file would be read as.
+-- What the documents of a file are: how many, their last event, and what they come to; of a file
+-- that is a document itself without sources.
+create type ragdb_internal.file_state as (
+  documents integer,
+  event_id uuid,
+  sources text[],
+  cids text[],
+  chunks integer,
+  tokens bigint);
+
+-- A source whose documents are what its file would be read as.
 create type ragdb_internal.unchanged_source as (
   uri text,
   doc_cid text,
-  chunks integer,
-  tokens bigint,
+  state ragdb_internal.file_state,
   pages integer,
   pages_without_text integer,
   bad_characters integer,
-  cut integer);
+  cut integer,
+  empty integer);
 
 -- Lists the fields that a given reading may have.
 create or replace function ragdb_internal.reading_fields()
@@ -33,7 +45,7 @@ begin atomic
   union all
   select n, '{number,"null"}', '^[0-9]{1,9}$', null, null,
     '"%s" must be a whole number of at most 9 digits'
-  from unnest('{pages_without_text,bad_characters,cut}'::text[]) n;
+  from unnest('{documents,empty,pages_without_text,bad_characters,cut}'::text[]) n;
 end;
 
 -- Refuses readings with a field that is missing, wrong or unknown. Raises RG412.
@@ -63,21 +75,57 @@ begin
   end if;
 end $$;
 
--- Returns the document at the source of a reading, where it has the bytes that were read.
+-- Returns the document that the file of a reading is, or the first of those that it has.
 create or replace function ragdb_internal.document_read(corpus_id integer, reading jsonb)
 returns setof ragdb.documents
 language sql stable parallel safe rows 1
 begin atomic
   select d.*
-  from (
-      select h.doc_no from ragdb.document_sources h
-      where h.corpus_id = document_read.corpus_id and h.uri = document_read.reading ->> 'uri'
+  from (select coalesce(
+        (select h.doc_no from ragdb.document_sources h
+          where h.corpus_id = document_read.corpus_id and h.uri = document_read.reading ->> 'uri'),
+        (select h.doc_no from ragdb.document_sources h
+          where h.corpus_id = document_read.corpus_id
+            and h.uri >= (document_read.reading ->> 'uri') || '#'
+            and h.uri < (document_read.reading ->> 'uri') || '$' -- which comes after #
+          order by h.uri limit 1)) as doc_no
       offset 0) s
     cross join lateral (
       select h.* from ragdb.documents h
-      where h.corpus_id = document_read.corpus_id and h.doc_no = s.doc_no offset 0) d
-  where d.doc_cid = document_read.reading ->> 'doc_cid';
+      where h.corpus_id = document_read.corpus_id and h.doc_no = s.doc_no offset 0) d;
 end;
+
+-- Returns what the documents of a file are now, where it is not a document itself: that of its
+-- name, and those of its records.
+create or replace function ragdb_internal.file_state(corpus_id integer, uri text)
+returns ragdb_internal.file_state
+language sql stable parallel safe
+begin atomic
+  select count(*)::integer, max(d.event_id::text collate "C")::uuid,
+      array_agg(s.uri order by s.uri), array_agg(d.doc_cid), sum(d.chunks)::integer,
+      sum(d.tokens)::bigint
+    from (
+        select h.uri, h.doc_no from ragdb.document_sources h
+          where h.corpus_id = file_state.corpus_id and h.uri = file_state.uri
+        union all
+        select h.uri, h.doc_no from ragdb.document_sources h
+          where h.corpus_id = file_state.corpus_id
+            and h.uri >= file_state.uri || '#' and h.uri < file_state.uri || '$') s
+      cross join lateral (
+        select h.* from ragdb.documents h
+        where h.corpus_id = file_state.corpus_id and h.doc_no = s.doc_no offset 0) d;
+end;
+
+-- Returns what a document is now that is a file, or the documents of the file that it is the first
+-- of.
+create or replace function ragdb_internal.state_read(
+  document ragdb.documents, uri text, is_file boolean)
+returns ragdb_internal.file_state
+language sql stable parallel safe
+return case when is_file
+  then row(1, document.event_id, null, array[document.doc_cid], document.chunks, document.tokens)
+    ::ragdb_internal.file_state
+  else ragdb_internal.file_state(document.corpus_id, state_read.uri) end;
 
 create or replace function ragdb.note_readings(corpus text, readings jsonb)
 returns integer
@@ -96,35 +144,43 @@ begin
   if not ragdb_internal.try_corpus(v_id) then
     return 0;
   end if;
-  insert into ragdb.document_readings as o (corpus_id, doc_no, event_id, reading,
-      pages_without_text, bad_characters, cut)
-    select distinct on (d.doc_no) v_id, d.doc_no, d.event_id, decode(r ->> 'reading', 'hex'),
-      coalesce((r ->> 'pages_without_text')::integer, 0),
-      coalesce((r ->> 'bad_characters')::integer, 0), coalesce((r ->> 'cut')::integer, 0)
-    from jsonb_array_elements(readings) r
-      cross join lateral ragdb_internal.document_read(v_id, r) d
-    where d.event_id = (r ->> 'event_id')::uuid
-    order by d.doc_no, r ->> 'uri' collate "C"
+  insert into ragdb.document_readings as o (corpus_id, doc_no, event_id, reading, file_cid,
+      documents, empty, pages_without_text, bad_characters, cut)
+    select distinct on (d.doc_no) v_id, d.doc_no, (s.now).event_id,
+      decode(r.v ->> 'reading', 'hex'), case when not r.is_file then r.v ->> 'doc_cid' end,
+      (s.now).documents, coalesce((r.v ->> 'empty')::integer, 0),
+      coalesce((r.v ->> 'pages_without_text')::integer, 0),
+      coalesce((r.v ->> 'bad_characters')::integer, 0), coalesce((r.v ->> 'cut')::integer, 0)
+    from (select v, v ->> 'documents' is null as is_file from jsonb_array_elements(readings) v) r
+      cross join lateral ragdb_internal.document_read(v_id, r.v) d
+      cross join lateral (
+        select ragdb_internal.state_read(d, r.v ->> 'uri', r.is_file) as now offset 0) s
+    where (s.now).event_id = (r.v ->> 'event_id')::uuid
+      and case when r.is_file then d.doc_cid = r.v ->> 'doc_cid'
+        else (s.now).documents = (r.v ->> 'documents')::integer end
+    order by d.doc_no, r.v ->> 'uri' collate "C"
     on conflict on constraint document_readings_are_unique do update
-      set (event_id, reading, pages_without_text, bad_characters, cut)
-        = (excluded.event_id, excluded.reading, excluded.pages_without_text,
-          excluded.bad_characters, excluded.cut);
+      set (event_id, reading, file_cid, documents, empty, pages_without_text, bad_characters, cut)
+        = (excluded.event_id, excluded.reading, excluded.file_cid, excluded.documents,
+          excluded.empty, excluded.pages_without_text, excluded.bad_characters, excluded.cut);
   get diagnostics v_noted = row_count;
   perform ragdb_internal.renew_statistics('{ragdb.document_readings}');
   return v_noted;
 end $$;
 comment on function ragdb.note_readings is
-  'Notes how the files of documents were read, for ragdb.unchanged_sources, and returns of how '
-  'many; none while another writes to the corpus. A reading is {"uri", "doc_cid", "reading", '
-  '"event_id", "pages_without_text", "bad_characters", "cut"}: "reading" is a SHA-256 in hex of '
-  'what shapes the document beside the bytes, "event_id" that which the document was put with, and '
-  'the numbers, which may be missing, are what else was found in the file. A document that has '
-  'another event by now is passed over. Raises RG400, RG401, RG404, RG412.';
+  'Notes how files were read, for ragdb.unchanged_sources, and returns of how many; none while '
+  'another writes to the corpus. A reading is {"uri", "doc_cid", "reading", "event_id", '
+  '"documents", "empty", "pages_without_text", "bad_characters", "cut"}: "doc_cid" is the identity '
+  'of the bytes of the file, "reading" a SHA-256 in hex of what shapes its documents beside the '
+  'bytes, "event_id" that which its document was put with, and the numbers, which may be missing, '
+  'are what else was found in the file. "documents" says that the file is not a document but has '
+  'so many, at its uri or below it ("chats.json#7"), and "event_id" is then the last of theirs. '
+  'A file whose documents are others by now is passed over. Raises RG400, RG401, RG404, RG412.';
 
 create or replace function ragdb.unchanged_sources(corpus text, readings jsonb)
 returns table (
-  uri text, doc_cid text, chunks integer, tokens bigint, pages integer,
-  pages_without_text integer, bad_characters integer, cut integer)
+  uri text, doc_cid text, documents integer, sources text[], chunks integer, tokens bigint,
+  pages integer, pages_without_text integer, bad_characters integer, cut integer, empty integer)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -137,21 +193,31 @@ declare
 begin
   perform ragdb_internal.check_readings(readings);
   v_found := array(
-    select row(r.v ->> 'uri', d.doc_cid, d.chunks, d.tokens, d.pages, o.pages_without_text,
-        o.bad_characters, o.cut)::ragdb_internal.unchanged_source
+    select row(r.v ->> 'uri', case when (s.now).documents = 1 then d.doc_cid end, s.now,
+        case when o.file_cid is null then d.pages end, o.pages_without_text, o.bad_characters,
+        o.cut, o.empty)::ragdb_internal.unchanged_source
     from jsonb_array_elements(readings) with ordinality r (v, n)
       cross join lateral ragdb_internal.document_read(v_id, r.v) d
       cross join lateral (
         select h.* from ragdb.document_readings h
         where h.corpus_id = v_id and h.doc_no = d.doc_no offset 0) o
-    where o.event_id = d.event_id and o.reading = decode(r.v ->> 'reading', 'hex')
+      cross join lateral (
+        select ragdb_internal.state_read(d, r.v ->> 'uri', o.file_cid is null) as now offset 0) s
+    where o.reading = decode(r.v ->> 'reading', 'hex')
+      and coalesce(o.file_cid, d.doc_cid) = r.v ->> 'doc_cid'
+      and (o.event_id, o.documents) = ((s.now).event_id, (s.now).documents)
     order by r.n);
-  perform ragdb_internal.bring_blobs(v_id, array(select f.doc_cid from unnest(v_found) f));
-  return query select f.* from unnest(v_found) f;
+  perform ragdb_internal.bring_blobs(v_id, array(
+    select c.cid from unnest(v_found) f cross join unnest((f.state).cids) c (cid)));
+  return query
+    select f.uri, f.doc_cid, (f.state).documents, (f.state).sources, (f.state).chunks,
+      (f.state).tokens, f.pages, f.pages_without_text, f.bad_characters, f.cut, f.empty
+    from unnest(v_found) f;
 end $$;
 comment on function ragdb.unchanged_sources is
-  'Returns those of some sources whose document is what its file would be read as, with what was '
-  'found in the file: it was read so (ragdb.note_readings), has these bytes, and has not changed '
-  'since. A reading is {"uri", "doc_cid", "reading"}. Where the caller has put the '
-  'bytes, the corpus has them as the original from then on, as when the document is put again. '
-  'Raises RG400, RG401, RG404, RG412.';
+  'Returns those of some sources whose documents are what their files would be read as, with what '
+  'was found in the files: they were read so (ragdb.note_readings), have these bytes, and have not '
+  'changed since. A reading is {"uri", "doc_cid", "reading"}, where doc_cid is the identity of the '
+  'bytes of the file; returned is that of its document, null where it has several, and then '
+  'their sources. Where the caller has put the bytes, the corpus has them as the original from '
+  'then on, as when the document is put again. Raises RG400, RG401, RG404, RG412.';

@@ -30,15 +30,20 @@ DOCS = ["docs/a.md", "docs/b.txt", "docs/deep/c.md"]
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that a reader gets, in order."""
+    """The names of the files that a reader gets, in order; of one read by lines its size."""
     names: list[str] = []
-    given = read.read
+    given, given_lines = read.read, read.read_jsonl
 
     def reading(data: bytes, name: str, *more: Any, **options: Any) -> Any:
         names.append(name)
         return given(data, name, *more, **options)
 
+    def reading_lines(stream: Any, **options: Any) -> Any:
+        names.append(f"{os.fstat(stream.fileno()).st_size} bytes")
+        return given_lines(stream, **options)
+
     monkeypatch.setattr(read, "read", reading)
+    monkeypatch.setattr(read, "read_jsonl", reading_lines)
     return names
 
 
@@ -55,6 +60,14 @@ def held(database: ragdb.Database) -> tuple[int, int, list[Any]]:
         " using (corpus_id, doc_no) order by s.uri"
     ).fetchall()
     return len(database.events_after()), database.corpus_info("docs").version, rows
+
+
+def stored(database: ragdb.Database) -> list[Any]:
+    """The sources of the corpus, each with the identity of its document."""
+    return database.connection.execute(
+        "select s.uri, d.doc_cid from ragdb.document_sources s"
+        " join ragdb.documents d using (corpus_id, doc_no) order by s.uri"
+    ).fetchall()
 
 
 def test_files_that_are_as_they_were_are_not_read_again(
@@ -273,29 +286,163 @@ def test_a_file_of_another_type_by_who_gives_it_is_read_again(
     assert sorted(reads) == DOCS
 
 
-def test_records_chats_and_files_that_fail_are_read_each_time(
-    database: ragdb.Database, tmp_path: Path, reads: list[str]
-) -> None:
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A folder with files that hold several documents, or one that is a conversation."""
     folder = tmp_path / "docs"
     folder.mkdir()
-    (folder / "records.jsonl").write_text('{"_id": "1", "text": "One."}\n{"_id": "2"}\nno JSON\n')
-    (folder / "mail.mbox").write_bytes(
-        b"From a@b Mon Jan  1 00:00:00 2024\nSubject: One\n\nA mail.\n\n"
-        b"From a@b Mon Jan  1 00:00:00 2024\nSubject: Two\n\nAnother mail.\n"
-    )
-    said = [{"role": role, "content": role} for role in ("user", "assistant")]
+    lines = [
+        {"_id": "1", "text": "One\0."},
+        {"_id": "2", "text": ""},
+        {"_id": "3", "text": "Three."},
+    ]
+    (folder / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    mail = b"From a@b Mon Jan  1 00:00:00 2024\nSubject: %s\n\nA mail about %s.\n\n"
+    (folder / "mail.mbox").write_bytes(mail % (b"One", b"one") + mail % (b"Two", b"two"))
+    said = [
+        {"role": role, "content": role, "speaker": name}
+        for role, name in (("user", "Ann"), ("assistant", "Bob"))
+    ]
     (folder / "chat.json").write_text(json.dumps({"messages": said}))
-    (folder / "broken.json").write_text("{")
-    (folder / "empty.txt").write_text("")
-    (folder / "program.bin").write_bytes(b"\0\1")
-    database.ingest(folder, corpus="docs")
-    first = again(database, reads, folder)
-    second = again(database, reads, folder)
-    assert {*reads} == {
-        f"docs/{n}" for n in ("broken.json", "chat.json", "empty.txt", "mail.mbox")
-    } | {"docs/program.bin"}
+    (folder / "chats.json").write_text(json.dumps([{"id": n, "messages": said} for n in "ab"]))
+    (folder / "said.jsonl").write_text("".join(json.dumps(line) + "\n" for line in said))
+    return folder
+
+
+MANY = ["docs/chat.json", "docs/chats.json", "docs/mail.mbox", "docs/said.jsonl", "91 bytes"]
+
+
+def test_records_and_chats_that_are_as_they_were_are_not_read_again(
+    database: ragdb.Database, many: Path, reads: list[str]
+) -> None:
+    first = database.ingest(many, corpus="docs")
+    assert sorted(reads) == sorted(MANY)
+    before = held(database)
+    report = again(database, reads, many, prune=True)
+    assert reads == []
+    assert (report.documents, report.unchanged, report.pruned, report.empty) == (8, 8, 0, 1)
+    told = [replace(file, status="", written=0) for file in report.files]
+    assert told == [replace(file, status="", written=0) for file in first.files]
+    assert held(database) == before
+    alone = again(database, reads, many / "records.jsonl", prefix="docs", prune=True)
+    assert (alone.unchanged, alone.pruned) == (2, 0)
+
+
+OF_MANY: dict[str, Callable[[ragdb.Database, Path], Any]] = {
+    "delete_source": lambda db, at: db.delete_source("docs", "docs/records.jsonl#3"),
+    "delete_document": lambda db, at: db.delete_document("docs", "docs/records.jsonl#1"),
+    "erase_source": lambda db, at: db.erase_source("docs", "docs/records.jsonl#1", reason="asked"),
+    "put_text": lambda db, at: db.put_text("docs", "docs/records.jsonl#1", "Other."),
+    "delete_source of a chat": lambda db, at: db.delete_source("docs", "docs/chats.json#a"),
+    "erase_speaker": lambda db, at: db.erase_speaker("docs", "Ann", "docs/said.jsonl"),
+    "delete_source of a file": lambda db, at: db.delete_source("docs", "docs/chat.json"),
+    "delete_source of a mail": lambda db, at: db.prune_sources("docs", "docs/mail.mbox#", []),
+}
+
+
+@pytest.mark.parametrize("door", OF_MANY)
+def test_records_and_chats_that_changed_by_another_door_are_read_again(
+    database: ragdb.Database, many: Path, reads: list[str], door: str
+) -> None:
+    database.ingest(many, corpus="docs")
+    before = stored(database)
+    OF_MANY[door](database, many)
+    assert stored(database) != before
+    report = again(database, reads, many)
+    assert len(reads) == 1
+    assert report.failed == 0
+    assert stored(database) == before
+    again(database, reads, many)
+    assert reads == []
+
+
+def test_a_file_of_which_a_record_was_taken_out_is_read_until_that_is_pruned(
+    database: ragdb.Database, many: Path, reads: list[str]
+) -> None:
+    database.ingest(many, corpus="docs")
+    (many / "records.jsonl").write_text('{"_id": "1", "text": "One."}\n')
+    for _ in range(2):
+        assert again(database, reads, many, tells_gone=True).gone == 1
+        assert reads == ["29 bytes"]
+    assert again(database, reads, many, prune=True).pruned == 1
+    again(database, reads, many)
+    assert reads == ["29 bytes"]
+    assert again(database, reads, many, tells_gone=True).gone == 0
+    assert reads == []
+
+
+def test_a_file_of_records_that_was_renamed_leaves_none_under_its_old_name(
+    database: ragdb.Database, many: Path, reads: list[str]
+) -> None:
+    database.ingest(many, corpus="docs")
+    (many / "records.jsonl").rename(many / "renamed.jsonl")
+    report = again(database, reads, many, prune=True)
+    assert (report.pruned, report.documents, reads) == (0, 8, ["91 bytes"])
+    assert [uri for uri, _ in stored(database) if "records" in uri] == []
+
+
+def test_a_file_of_records_is_known_in_each_corpus_for_itself(
+    database: ragdb.Database, many: Path, reads: list[str]
+) -> None:
+    database.ingest(many, corpus="docs")
+    database.create_corpus("other")
+    reads.clear()
+    assert database.ingest(many, corpus="other").written == 8
+    assert sorted(reads) == sorted(MANY)
+
+
+def test_a_file_of_records_that_is_longer_than_a_batch_is_known(
+    database: ragdb.Database, tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragdb.ingest.reading.SLAB_BYTES", 100)
+    monkeypatch.setattr("ragdb.ingest.ingest.FIRST_DOCUMENTS", 3)
+    monkeypatch.setattr("ragdb.ingest.ingest.BATCH_DOCUMENTS", 4)
+    path = tmp_path / "docs.jsonl"
+    path.write_text("".join(f'{{"_id": "{n}", "text": "Record {n}."}}\n' for n in range(20)))
+    database.ingest(path, corpus="docs")
+    assert again(database, reads, path).unchanged == 20
+    assert reads == []
+
+
+def test_a_record_that_was_put_by_another_while_its_file_was_read_is_read_again(
+    database: ragdb.Database, many: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = database.note_readings
+
+    def later(*given: Any) -> int:
+        database.put_text("docs", "docs/records.jsonl#1", "Other.")
+        return note(*given)
+
+    monkeypatch.setattr(database, "note_readings", later)
+    database.ingest(many / "records.jsonl", corpus="docs", prefix="docs")
+    monkeypatch.undo()
+    assert database.ingest(many / "records.jsonl", corpus="docs", prefix="docs").replaced == 1
+
+
+def test_a_file_of_which_something_failed_is_read_each_time(
+    database: ragdb.Database, many: Path, reads: list[str]
+) -> None:
+    with (many / "records.jsonl").open("a") as file:
+        file.write("no JSON\n")
+    (many / "broken.json").write_text("{")
+    (many / "empty.txt").write_text("")
+    (many / "program.bin").write_bytes(b"\0\1")
+    now = "2024-01-01T00:00:00Z"
+    # the reader tells of the first, the database of the second
+    senders = (("a", "nobody", now), ("b", "human", "soon"), ("c", "human", now))
+    chats = [
+        {"uuid": name, "chat_messages": [{"sender": sender, "text": name, "created_at": at}]}
+        for name, sender, at in senders
+    ]
+    (many / "chats.json").write_text(json.dumps(chats))
+    database.ingest(many, corpus="docs")
+    first = again(database, reads, many)
+    second = again(database, reads, many)
+    failed = [f"docs/{n}" for n in ("broken.json", "chats.json", "empty.txt", "program.bin")]
+    assert sorted(reads) == sorted([*failed, "99 bytes"])
     assert second.files == first.files
-    assert (second.unchanged, second.failed, second.skipped) == (5, 2, 2)
+    assert (second.unchanged, second.failed) == (7, 4)
+    assert second.failures == first.failures
 
 
 def test_what_was_found_in_a_file_is_told_again(

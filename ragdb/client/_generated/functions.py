@@ -2230,13 +2230,15 @@ class Functions(Caller):
         return self._value(calls.NAME_LEDGER, locals())
 
     def note_readings(self, corpus: str, readings: Any) -> int:
-        """Notes how the files of documents were read, for ragdb.unchanged_sources, and returns
-        of how many; none while another writes to the corpus. A reading is {"uri", "doc_cid",
-        "reading", "event_id", "pages_without_text", "bad_characters", "cut"}: "reading" is a
-        SHA-256 in hex of what shapes the document beside the bytes, "event_id" that which the
-        document was put with, and the numbers, which may be missing, are what else was found
-        in the file. A document that has another event by now is passed over. Raises RG400,
-        RG401, RG404, RG412.
+        """Notes how files were read, for ragdb.unchanged_sources, and returns of how many; none
+        while another writes to the corpus. A reading is {"uri", "doc_cid", "reading",
+        "event_id", "documents", "empty", "pages_without_text", "bad_characters", "cut"}:
+        "doc_cid" is the identity of the bytes of the file, "reading" a SHA-256 in hex of what
+        shapes its documents beside the bytes, "event_id" that which its document was put
+        with, and the numbers, which may be missing, are what else was found in the file.
+        "documents" says that the file is not a document but has so many, at its uri or below
+        it ("chats.json#7"), and "event_id" is then the last of theirs. A file whose documents
+        are others by now is passed over. Raises RG400, RG401, RG404, RG412.
         """
         return self._value(calls.NOTE_READINGS, locals())
 
@@ -3534,11 +3536,13 @@ class Functions(Caller):
         return self._value(calls.TURN_ID, locals())
 
     def unchanged_sources(self, corpus: str, readings: Any) -> Rows[rows.UnchangedSourcesRow]:
-        """Returns those of some sources whose document is what its file would be read as, with
-        what was found in the file: it was read so (ragdb.note_readings), has these bytes, and
-        has not changed since. A reading is {"uri", "doc_cid", "reading"}. Where the caller
-        has put the bytes, the corpus has them as the original from then on, as when the
-        document is put again. Raises RG400, RG401, RG404, RG412.
+        """Returns those of some sources whose documents are what their files would be read as,
+        with what was found in the files: they were read so (ragdb.note_readings), have these
+        bytes, and have not changed since. A reading is {"uri", "doc_cid", "reading"}, where
+        doc_cid is the identity of the bytes of the file; returned is that of its document,
+        null where it has several, and then their sources. Where the caller has put the bytes,
+        the corpus has them as the original from then on, as when the document is put again.
+        Raises RG400, RG401, RG404, RG412.
         """
         return self._rows(calls.UNCHANGED_SOURCES, rows.UnchangedSourcesRow, locals())
 

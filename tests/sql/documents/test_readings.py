@@ -56,7 +56,7 @@ def test_numbers_are_returned_as_they_were_noted(db: Connection) -> None:
     (one,) = put(db, document("a.md", ["one", "two"], pages=9))
     note(db, {**one, "pages_without_text": 1, "bad_characters": 2, "cut": None})
     rows = db.execute("select * from ragdb.unchanged_sources('docs', %s)", (json.dumps([one]),))
-    assert rows.fetchall() == [("a.md", one["doc_cid"], 2, 2, 9, 1, 2, 0)]
+    assert rows.fetchall() == [("a.md", one["doc_cid"], 1, None, 2, 2, 9, 1, 2, 0, 0)]
 
 
 def test_a_document_with_another_event_by_now_is_passed_over(db: Connection) -> None:
@@ -76,6 +76,75 @@ def test_a_document_at_two_sources_is_known_at_the_one_that_was_noted(db: Connec
     assert unchanged(db, *both) == ["a.md"]
     db.execute("select ragdb.delete_source('docs', 'b.md')")
     assert unchanged(db, *both) == []
+
+
+def records(db: Connection, *uris: str, file: str = "a.jsonl") -> dict[str, Any]:
+    """Put documents at some sources, and return how their file is noted as read."""
+    put_records = put(db, *(document(uri, [uri, "more"]) for uri in uris))
+    last = max(one["event_id"] for one in put_records)
+    cid = "sha256:" + "a" * 64
+    return {**put_records[0], "uri": file, "doc_cid": cid, "event_id": last, "documents": len(uris)}
+
+
+def test_a_file_of_records_is_known_with_all_of_them(db: Connection) -> None:
+    others = [document(uri, [uri]) for uri in ("a.json", 'a.jsonl"', "a.jsonl$1", "b.jsonl#1")]
+    put(db, *others)
+    noted = records(db, "a.jsonl#1", "a.jsonl#\U0010ffff", "a.jsonl#")
+    assert note(db, {**noted, "empty": 4, "bad_characters": 3}) == 1
+    rows = db.execute("select * from ragdb.unchanged_sources('docs', %s)", (json.dumps([noted]),))
+    sources = ["a.jsonl#", "a.jsonl#1", "a.jsonl#\U0010ffff"]
+    assert rows.fetchall() == [("a.jsonl", None, 3, sources, 6, 11, None, 0, 3, 0, 4)]
+    assert unchanged(db, {**noted, "doc_cid": "sha256:" + "b" * 64}) == []
+    assert unchanged(db, {**noted, "reading": "f" * 64}) == []
+    assert unchanged(db, {**noted, "uri": "a.json"}) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "delete_source('docs', 'a.jsonl#1')",
+        "delete_source('docs', 'a.jsonl#3')",
+        "delete_document('docs', 'a.jsonl#2')",
+        "erase_source('docs', 'a.jsonl#2', reason => 'asked')",
+        "prune_sources('docs', 'a.jsonl#', '{a.jsonl#1,a.jsonl#3}')",
+        "put_text('docs', 'a.jsonl#2', 'Other.')",
+        "put_text('docs', 'a.jsonl#4', 'A fourth.')",
+        "put_text('docs', 'a.jsonl', 'The file itself.')",
+    ],
+)
+def test_a_file_of_records_of_which_one_changed_is_not_known(db: Connection, change: str) -> None:
+    noted = records(db, "a.jsonl#1", "a.jsonl#2", "a.jsonl#3")
+    assert note(db, noted) == 1
+    assert unchanged(db, noted) == ["a.jsonl"]
+    db.execute(f"select ragdb.{change}")
+    assert unchanged(db, noted) == []
+
+
+def test_a_record_that_went_and_came_again_is_read_again(db: Connection) -> None:
+    noted = records(db, "a.jsonl#1", "a.jsonl#2")
+    note(db, noted)
+    db.execute("select ragdb.delete_source('docs', 'a.jsonl#2')")
+    again = records(db, "a.jsonl#1", "a.jsonl#2")
+    assert unchanged(db, noted) == []
+    assert note(db, noted) == 0
+    assert note(db, again) == 1
+    assert unchanged(db, again) == ["a.jsonl"]
+
+
+def test_records_that_are_fewer_or_more_than_were_read_are_not_noted(db: Connection) -> None:
+    noted = records(db, "a.jsonl#1", "a.jsonl#2")
+    assert note(db, {**noted, "documents": 1}) == note(db, {**noted, "documents": 3}) == 0
+    assert note(db, {**noted, "uri": "b.jsonl"}) == 0
+
+
+def test_a_file_and_a_record_of_it_that_have_the_same_bytes_are_told_apart(db: Connection) -> None:
+    """A file of one line that does not end has its bytes."""
+    noted = records(db, "a.jsonl#1")
+    found = db.execute("select doc_cid from ragdb.get_document('docs', 'a.jsonl#1')").fetchall()
+    noted["doc_cid"] = cid = found[0][0]
+    assert note(db, noted) == 1
+    rows = db.execute("select * from ragdb.unchanged_sources('docs', %s)", (json.dumps([noted]),))
+    assert [row[:4] for row in rows] == [("a.jsonl", cid, 1, ["a.jsonl#1"])]
 
 
 def test_noting_is_no_change_of_the_corpus_nor_of_its_past(db: Connection) -> None:

@@ -178,9 +178,12 @@ class UnchangedSourcesRow(Row):
 
     uri: str
     doc_cid: str
+    documents: int
+    sources: list[str]
     chunks: int
     tokens: int
     pages: int | None
     pages_without_text: int
     bad_characters: int
     cut: int
+    empty: int
