@@ -11,7 +11,7 @@ from concurrent import futures
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import forkserver, get_context, parent_process
 from multiprocessing.connection import wait
 from multiprocessing.queues import SimpleQueue
 from types import FrameType
@@ -56,13 +56,19 @@ class Pool:
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self.executor:
-            if kind:
-                # nobody wants what they read now
-                for pid in list(self.executor._processes or ()):
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, LEAVE)
-            # after an interrupt too: leaving waits for workers anyway, and complains of their pipes
-            self.executor.shutdown(cancel_futures=True)
+            workers = list(self.executor._processes or ())
+            try:
+                if kind:
+                    # nobody wants what they read now
+                    _signal(workers, LEAVE)
+                # after an interrupt too: leaving waits for workers anyway, and complains of their
+                # pipes
+                self.executor.shutdown(cancel_futures=True)
+            except KeyboardInterrupt:
+                # who asks again does not wait. A thread whose join is interrupted counts as ended,
+                # so the end of this process would wait for workers that nobody told to end
+                _signal(workers, signal.SIGKILL)
+                raise
 
     def submit(self, task: Task) -> Waiting:
         if self.workers == 1:
@@ -109,12 +115,24 @@ class Pool:
         return self.executor
 
 
+def _signal(workers: list[int], number: signal.Signals) -> None:
+    for pid in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 def _processes(
     count: int, told: SimpleQueue[tuple[str, float]] | None = None
 ) -> ProcessPoolExecutor:
     # not fork: this process has a connection, and may have threads
     context = get_context("forkserver")
     context.set_forkserver_preload(["ragdb.ingest.reading"])
+    # it is deaf to Ctrl-C only once it has imported that, and a terminal tells all processes
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return ProcessPoolExecutor(
         count, mp_context=context, initializer=_become_worker, initargs=(told,)
     )

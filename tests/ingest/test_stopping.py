@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -12,6 +13,7 @@ from asyncio import CancelledError
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import psycopg
@@ -220,6 +222,54 @@ def test_a_worker_stops_reading_when_nobody_wants_it_any_more(
     pool.__exit__(KeyboardInterrupt)
     assert time.monotonic() - began < 120
     assert capfd.readouterr().err == ""
+
+
+def stubborn(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
+    Path(str(task), str(os.getpid())).touch()
+    with contextlib.suppress(KeyboardInterrupt):
+        time.sleep(300)
+    time.sleep(300)
+    raise AssertionError
+
+
+class StubbornPool(Pool):
+    work = staticmethod(stubborn)
+
+
+def test_who_interrupts_again_waits_for_no_worker(tmp_path: Path) -> None:
+    """Python takes a thread for ended whose join is interrupted: its workers were never told."""
+    task: Any = tmp_path
+    pool = StubbornPool(2)
+    for _ in range(2):
+        pool.submit(task)
+    assert pool.executor is not None
+    workers = list(pool.executor._processes.values())
+    until(lambda: len(list(tmp_path.iterdir())) == 2)
+    Timer(1, interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        pool.__exit__(KeyboardInterrupt)
+    for worker in workers:
+        worker.join(60)
+    assert [worker.exitcode for worker in workers] == [-signal.SIGKILL] * 2
+
+
+def test_ctrl_c_of_a_terminal_does_not_end_what_is_to_fork_workers() -> None:
+    code = """
+import os, signal, threading, time
+from multiprocessing import forkserver
+from tests.ingest.test_stopping import QuickPool
+
+def tell():
+    while forkserver._forkserver._forkserver_pid is None:
+        time.sleep(0.001)
+    os.kill(forkserver._forkserver._forkserver_pid, signal.SIGINT)
+
+threading.Thread(target=tell).start()
+with QuickPool(2) as pool:
+    print(pool.result(pool.submit(None)).failures)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("[]\n", "", 0)
 
 
 def quick(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
