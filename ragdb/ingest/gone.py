@@ -17,12 +17,10 @@ def settle(
     db: Client, corpus: str, found: Found, report: Report, seen: Iterable[str], *, prune: bool
 ) -> None:
     """Remove them, or count what would go: in a dry run, and where nobody wants them removed."""
-    # what lies in a folder, or in a file of records, that cannot be read is not gone
-    hidden = [f.uri for f in report.files if f.failed and formats.has_records(f.uri)]
-    hidden += found.hidden
     below = {(s.prefix, s.origin) for s in found.sources if s.prefix}
     for prefix, origin in sorted(below, key=str):
-        if any(uri.startswith(prefix.removesuffix("#")) for uri in hidden):
+        # what lies in a folder that cannot be looked at is not gone
+        if any(uri.startswith(prefix) for uri in found.hidden):
             if prune:
                 report.not_pruned.append(prefix)
             continue
@@ -31,5 +29,12 @@ def settle(
         gone = db.prune_sources(corpus, prefix, keep, origin, dry_run=is_told).documents_deleted
         if prune:
             report.pruned += gone
+            report.not_pruned += [
+                f"{file.uri}#"
+                for file in report.files
+                if file.failed
+                and formats.has_records(file.uri)
+                and f"{file.uri}#".startswith(prefix)
+            ]
         else:
             report.gone += gone

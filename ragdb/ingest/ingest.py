@@ -156,10 +156,10 @@ class Run:
     def _pass_over(self, present: Mapping[str, str]) -> None:
         """Count what is stored as it would be read, and leave the rest to be read."""
         known = [] if self.force else self.left
-        for file, source, uris in readings.unchanged(
+        for file, source, has_records in readings.unchanged(
             self.db, self.corpus, known, present, self.options, self.stop
         ):
-            self._keep(*uris)
+            self._keep(file.uri, *[f"{file.uri}#"] * has_records)
             self.chunks += file.chunks
             self._end(source)
             self._tell()
@@ -210,7 +210,7 @@ class Run:
         if outcome.skipped:
             file.status, file.type = "skipped", outcome.type
             file.reason, file.hint = outcome.skipped.reason, outcome.skipped.hint
-            self._keep(file.uri)
+            self._keep(file.uri, f"{file.uri}#")
         for failure in outcome.failures:
             self._fail(file, failure)
         for document in outcome.documents:
@@ -235,8 +235,8 @@ class Run:
 
     def _fail(self, file: FileResult, failure: Failed) -> None:
         self.report.fail(file, failure)
-        # what cannot be read now is still there
-        self._keep(failure.uri)
+        # what cannot be read now is still there, and so are records that would come after it
+        self._keep(failure.uri, f"{file.uri}#")
 
     def _keep(self, *uris: str) -> None:
         if self.prune or self.tells_gone:

@@ -141,10 +141,10 @@ def unchanged(
     present: Container[str],
     options: Mapping[str, Any],
     stop: Stop,
-) -> Iterator[tuple[FileResult, Source, list[str]]]:
+) -> Iterator[tuple[FileResult, Source, bool]]:
     """Those of some files that are stored as they would be read, with what is known of them.
 
-    `present` are the uris of those that are documents. With each come the sources of its documents.
+    `present` are the uris of those that are documents. With each comes whether it has records.
     """
     # what a file of records or chats is called has no document
     known = (
@@ -163,7 +163,7 @@ def unchanged(
             if row := stored.get(source.uri):
                 for name in (*FOUND, *_KNOWN):
                     setattr(file, name, getattr(row, name))
-                yield file, source, row.sources or [row.uri]
+                yield file, source, row.has_records
 
 
 def _batches(

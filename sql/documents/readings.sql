@@ -8,12 +8,10 @@
 -- event is the same. The bytes of a file that is a document are compared with those of the
 -- document, so nobody can note a reading of bytes that are to come.
 
--- What the documents of a file are: how many, their last event, and what they come to; of a file
--- that is a document itself without sources.
+-- What the documents of a file are: how many, their last event, and what they come to.
 create type ragdb_internal.file_state as (
   documents integer,
   event_id uuid,
-  sources text[],
   cids text[],
   chunks integer,
   tokens bigint);
@@ -22,6 +20,7 @@ create type ragdb_internal.file_state as (
 create type ragdb_internal.unchanged_source as (
   uri text,
   doc_cid text,
+  has_records boolean,
   state ragdb_internal.file_state,
   pages integer,
   pages_without_text integer,
@@ -101,14 +100,13 @@ create or replace function ragdb_internal.file_state(corpus_id integer, uri text
 returns ragdb_internal.file_state
 language sql stable parallel safe
 begin atomic
-  select count(*)::integer, max(d.event_id::text collate "C")::uuid,
-      array_agg(s.uri order by s.uri), array_agg(d.doc_cid), sum(d.chunks)::integer,
-      sum(d.tokens)::bigint
+  select count(*)::integer, max(d.event_id::text collate "C")::uuid, array_agg(d.doc_cid),
+      sum(d.chunks)::integer, sum(d.tokens)::bigint
     from (
-        select h.uri, h.doc_no from ragdb.document_sources h
+        select h.doc_no from ragdb.document_sources h
           where h.corpus_id = file_state.corpus_id and h.uri = file_state.uri
         union all
-        select h.uri, h.doc_no from ragdb.document_sources h
+        select h.doc_no from ragdb.document_sources h
           where h.corpus_id = file_state.corpus_id
             and h.uri >= file_state.uri || '#' and h.uri < file_state.uri || '$') s
       cross join lateral (
@@ -123,7 +121,7 @@ create or replace function ragdb_internal.state_read(
 returns ragdb_internal.file_state
 language sql stable parallel safe
 return case when is_file
-  then row(1, document.event_id, null, array[document.doc_cid], document.chunks, document.tokens)
+  then row(1, document.event_id, array[document.doc_cid], document.chunks, document.tokens)
     ::ragdb_internal.file_state
   else ragdb_internal.file_state(document.corpus_id, state_read.uri) end;
 
@@ -179,7 +177,7 @@ comment on function ragdb.note_readings is
 
 create or replace function ragdb.unchanged_sources(corpus text, readings jsonb)
 returns table (
-  uri text, doc_cid text, documents integer, sources text[], chunks integer, tokens bigint,
+  uri text, doc_cid text, has_records boolean, documents integer, chunks integer, tokens bigint,
   pages integer, pages_without_text integer, bad_characters integer, cut integer, empty integer)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -193,9 +191,9 @@ declare
 begin
   perform ragdb_internal.check_readings(readings);
   v_found := array(
-    select row(r.v ->> 'uri', case when (s.now).documents = 1 then d.doc_cid end, s.now,
-        case when o.file_cid is null then d.pages end, o.pages_without_text, o.bad_characters,
-        o.cut, o.empty)::ragdb_internal.unchanged_source
+    select row(r.v ->> 'uri', case when (s.now).documents = 1 then d.doc_cid end,
+        o.file_cid is not null, s.now, case when o.file_cid is null then d.pages end,
+        o.pages_without_text, o.bad_characters, o.cut, o.empty)::ragdb_internal.unchanged_source
     from jsonb_array_elements(readings) with ordinality r (v, n)
       cross join lateral ragdb_internal.document_read(v_id, r.v) d
       cross join lateral (
@@ -210,7 +208,7 @@ begin
   perform ragdb_internal.bring_blobs(v_id, array(
     select c.cid from unnest(v_found) f cross join unnest((f.state).cids) c (cid)));
   return query
-    select f.uri, f.doc_cid, (f.state).documents, (f.state).sources, (f.state).chunks,
+    select f.uri, f.doc_cid, f.has_records, (f.state).documents, (f.state).chunks,
       (f.state).tokens, f.pages, f.pages_without_text, f.bad_characters, f.cut, f.empty
     from unnest(v_found) f;
 end $$;
@@ -218,6 +216,7 @@ comment on function ragdb.unchanged_sources is
   'Returns those of some sources whose documents are what their files would be read as, with what '
   'was found in the files: they were read so (ragdb.note_readings), have these bytes, and have not '
   'changed since. A reading is {"uri", "doc_cid", "reading"}, where doc_cid is the identity of the '
-  'bytes of the file; returned is that of its document, null where it has several, and then '
-  'their sources. Where the caller has put the bytes, the corpus has them as the original from '
-  'then on, as when the document is put again. Raises RG400, RG401, RG404, RG412.';
+  'bytes of the file; returned is that of its document, null where it has several. With '
+  'has_records the file is not a document but has some, at its uri or below it ("chats.json#7"). '
+  'Where the caller has put the bytes, the corpus has them as the original from then on, as when '
+  'the document is put again. Raises RG400, RG401, RG404, RG412.';

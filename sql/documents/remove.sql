@@ -176,6 +176,22 @@ begin atomic
         and o.uri <> all (count_without.uris));
 end;
 
+-- Returns the sources that stay by a list of those to keep: these, and of one that ends in # what
+-- is below it.
+create or replace function ragdb_internal.kept_below(corpus_id integer, keep text[])
+returns setof text
+language sql stable parallel safe
+begin atomic
+  select k.uri from pg_catalog.unnest(kept_below.keep) k (uri)
+  union all
+  select s.uri from pg_catalog.unnest(kept_below.keep) k (uri)
+    cross join lateral (
+      select h.uri from ragdb.document_sources h
+      where h.corpus_id = kept_below.corpus_id and h.uri > k.uri
+        and h.uri <= ragdb_internal.past_prefix(k.uri) offset 0) s
+    where pg_catalog.right(k.uri, 1) = '#';
+end;
+
 create or replace function ragdb.prune_sources(
   corpus text, prefix text, keep text[], root text default null, derived text default 'redact',
   reason text default null, dry_run boolean default false)
@@ -204,7 +220,7 @@ begin
     select s.uri from ragdb.document_sources s
     where s.corpus_id = v_corpus.corpus_id and starts_with(s.uri, prefix)
       and (prune_sources.root is null or s.root = prune_sources.root)
-      and s.uri not in (select unnest(keep)));
+      and s.uri not in (select k from ragdb_internal.kept_below(v_corpus.corpus_id, keep) k));
   if cardinality(v_uris) = 0 or dry_run then
     return query select n.* from ragdb_internal.count_without(v_corpus.corpus_id, v_uris) n;
     return;
@@ -216,4 +232,5 @@ comment on function ragdb.prune_sources is
   'Forgets the sources that begin with a prefix, came from a root (null: from anywhere) and are '
   'not among those to keep, every document that is left without one, and what was derived from it, '
   'as ragdb.delete_source does; returns how many documents and chunks went, with dry_run how many '
-  'would go. Raises RG400, RG401, RG404.';
+  'would go. One to keep that ends in # ("chats.json#") keeps what begins with it too. Raises '
+  'RG400, RG401, RG404.';

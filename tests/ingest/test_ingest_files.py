@@ -160,6 +160,33 @@ def test_prune_removes_what_is_gone_and_keeps_what_cannot_be_read(
     assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md"}
 
 
+@pytest.mark.parametrize("data", [b'[{"id": "a", "messages": [', b"", b"[]"])
+def test_prune_keeps_the_chats_of_a_file_that_cannot_be_read(
+    database: ragdb.Database, folder: Path, data: bytes
+) -> None:
+    """As of one that is being written."""
+    said = [{"role": role, "content": role} for role in ("user", "assistant")]
+    (folder / "chats.json").write_text(json.dumps([{"id": n, "messages": said} for n in "ab"]))
+    database.ingest(folder, corpus="docs")
+    (folder / "chats.json").write_bytes(data)
+    (folder / "a.md").unlink()
+    report = database.ingest(folder, corpus="docs", prune=True)
+    assert (report.pruned, report.documents, len(report.not_pruned)) == (1, 2, 0)
+    assert database.corpus_info("docs").documents == 4
+
+
+def test_prune_takes_what_is_gone_beside_a_file_of_records_that_cannot_be_read(
+    database: ragdb.Database, folder: Path
+) -> None:
+    (folder / "records.jsonl").write_bytes(records(3))
+    database.ingest(folder, corpus="docs")
+    (folder / "records.jsonl").write_bytes(b"{not json}\n" + records(1))
+    (folder / "a.md").unlink()
+    report = database.ingest(folder, corpus="docs", prune=True)
+    assert (report.pruned, report.not_pruned) == (1, ["docs/records.jsonl#"])
+    assert database.corpus_info("docs").documents == 5
+
+
 def test_prune_leaves_a_tree_alone_of_which_a_folder_cannot_be_listed(
     database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2350,7 +2350,8 @@ class Functions(Caller):
         """Forgets the sources that begin with a prefix, came from a root (null: from anywhere)
         and are not among those to keep, every document that is left without one, and what was
         derived from it, as ragdb.delete_source does; returns how many documents and chunks
-        went, with dry_run how many would go. Raises RG400, RG401, RG404.
+        went, with dry_run how many would go. One to keep that ends in # ("chats.json#") keeps
+        what begins with it too. Raises RG400, RG401, RG404.
         """
         return self._row(calls.PRUNE_SOURCES, rows.PruneSourcesRow, locals())
 
@@ -3540,8 +3541,9 @@ class Functions(Caller):
         with what was found in the files: they were read so (ragdb.note_readings), have these
         bytes, and have not changed since. A reading is {"uri", "doc_cid", "reading"}, where
         doc_cid is the identity of the bytes of the file; returned is that of its document,
-        null where it has several, and then their sources. Where the caller has put the bytes,
-        the corpus has them as the original from then on, as when the document is put again.
+        null where it has several. With has_records the file is not a document but has some,
+        at its uri or below it ("chats.json#7"). Where the caller has put the bytes, the
+        corpus has them as the original from then on, as when the document is put again.
         Raises RG400, RG401, RG404, RG412.
         """
         return self._rows(calls.UNCHANGED_SOURCES, rows.UnchangedSourcesRow, locals())

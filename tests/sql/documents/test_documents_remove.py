@@ -49,6 +49,15 @@ def test_pruning_takes_what_is_under_the_prefix_and_not_kept(docs: Connection) -
     assert left == [("docs/b.md",), ("docs2/a.md",)]
 
 
+def test_pruning_leaves_the_records_of_a_file_that_is_kept(docs: Connection) -> None:
+    uris = ["a.jsonl", "a.jsonl#", "a.jsonl#1", "a.jsonl#\U0010ffff", "a.jsonl$", "b#1", "b#2"]
+    put(docs, *(document(uri, [uri]) for uri in uris))
+    pruned = docs.execute("select * from ragdb.prune_sources('docs', '', '{a.jsonl#,b#1}')")
+    assert pruned.fetchone() == (3, 3)
+    left = docs.execute("select source from ragdb.list_documents('docs') order by 1").fetchall()
+    assert [uri for (uri,) in left] == [*uris[1:4], "b#1"]
+
+
 @pytest.mark.parametrize(
     ("call", "sqlstate"),
     [

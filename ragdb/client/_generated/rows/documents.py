@@ -178,8 +178,8 @@ class UnchangedSourcesRow(Row):
 
     uri: str
     doc_cid: str
+    has_records: bool
     documents: int
-    sources: list[str]
     chunks: int
     tokens: int
     pages: int | None
