@@ -55,17 +55,15 @@ class Watch:
 
     def remove(self, db: Client, corpus: str, gone: list[str]) -> int:
         """Take sources that are gone out of the corpus; returns how many documents went."""
-        files = [uri for uri in gone if not formats.has_records(uri)]
-        records = [f"{uri}#" for uri in gone if formats.has_records(uri)]
         removed = 0
         # a dry run may not have made it, nor one that found nothing to read
         with (
             contextlib.suppress(CorpusNotFound),
             db.connection.transaction(force_rollback=self.options.get("dry_run", False)),
         ):
-            removed += db.delete_sources(corpus, files).documents_deleted
-            for prefix in records:
-                removed += db.prune_sources(corpus, prefix, []).documents_deleted
+            removed += db.delete_sources(corpus, gone).documents_deleted
+            for uri in filter(formats.may_have_records, gone):
+                removed += db.prune_sources(corpus, f"{uri}#", []).documents_deleted
         return removed
 
     def _look(self) -> tuple[dict[str, Known], list[str]]:

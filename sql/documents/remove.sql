@@ -219,6 +219,8 @@ begin
   v_uris := array(
     select s.uri from ragdb.document_sources s
     where s.corpus_id = v_corpus.corpus_id and starts_with(s.uri, prefix)
+      -- which a range of the index has
+      and s.uri >= prefix and s.uri <= ragdb_internal.past_prefix(prefix)
       and (prune_sources.root is null or s.root = prune_sources.root)
       and s.uri not in (select k from ragdb_internal.kept_below(v_corpus.corpus_id, keep) k));
   if cardinality(v_uris) = 0 or dry_run then

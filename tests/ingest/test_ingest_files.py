@@ -676,6 +676,23 @@ def test_a_watch_tells_new_changed_and_gone(database: ragdb.Database, folder: Pa
     assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md", "docs/new.md"}
 
 
+def test_a_watch_removes_records_and_chats_with_their_files(
+    database: ragdb.Database, folder: Path
+) -> None:
+    said = [{"role": role, "content": role} for role in ("user", "assistant")]
+    names = ("chats.json", "records.jsonl", "said.jsonl")
+    (folder / "chats.json").write_text(json.dumps([{"id": n, "messages": said} for n in "ab"]))
+    (folder / "records.jsonl").write_bytes(records(2))
+    (folder / "said.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said))
+    assert database.ingest(folder, corpus="docs").documents == 8
+    watch = watching.Watch([str(folder)], {})
+    for name in names:
+        (folder / name).unlink()
+    _, gone = watch.changed(interval=0.01)
+    assert watch.remove(database, "docs", gone) == 5
+    assert {row[1] for row in chunks(database)} == {"docs/a.md", "docs/b.txt", "docs/deep/c.md"}
+
+
 def test_a_watch_of_many_files_rests_four_times_as_long_as_it_looks(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
