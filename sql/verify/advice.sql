@@ -53,7 +53,8 @@ begin atomic
     (s.backlog > 0 and s.state <> 'retired', false,
       pg_catalog.concat(ragdb_internal.counted(s.backlog, 'chunk'),
         case when s.backlog = 1 then ' waits' else ' wait' end, ' for an embedding',
-        case when not ragdb.has_worker() then ', and no worker runs' end),
+        -- a subquery is asked once, not of each space
+        case when not (select ragdb.has_worker()) then ', and no worker runs' end),
       pg_catalog.concat('ragdb embed ', s.corpus)),
     (s.state = 'current' and s.lacks_index, false,
       ragdb_internal.counted(s.embedded, 'vector') || ' and no index',
@@ -144,21 +145,26 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_caller constant oid := ragdb_internal.caller_oid();
+  v_found ragdb.advice[] := array(
+    select a from ragdb_internal.advice_on_embeddings() a
+    union all select a from ragdb_internal.advice_on_jobs(ragdb.has_worker()) a
+    union all select a from ragdb_internal.advice_on_corpora() a);
 begin
-  return query
-    select a.* from ragdb_internal.advice_on_embeddings() a
-    union all select a.* from ragdb_internal.advice_on_jobs(ragdb.has_worker()) a
-    union all select a.* from ragdb_internal.advice_on_corpora() a;
   if has_function_privilege(v_caller, 'ragdb.ledger_status()', 'execute') then
-    return query select a.* from ragdb_internal.advice_on_ledger() a;
+    v_found := v_found || array(select a from ragdb_internal.advice_on_ledger() a);
   end if;
   if has_function_privilege(v_caller, 'ragdb.dead_roles()', 'execute') then
-    return query
-      select a.* from ragdb_internal.advice_on_roles() a
-      union all select a.* from ragdb_internal.advice_on_transactions() a;
+    v_found := v_found || array(
+      select a from ragdb_internal.advice_on_roles() a
+      union all select a from ragdb_internal.advice_on_transactions() a);
   end if;
+  -- who shows some of many shows the faults
+  return query select a.subject, a.corpus, a.is_fault, a.found, a.fix
+    from unnest(v_found) with ordinality a (subject, corpus, is_fault, found, fix, n)
+    order by a.is_fault desc, a.n;
 end $$;
 comment on function ragdb.advice is
   'Lists what is to be done in the corpora that the caller may read, for the workers, and (where '
   'the caller may ask for those) for the ledger, for roles that are gone and for transactions that '
-  'stay open: each with the command or the statement that does it, and whether it is a fault.';
+  'stay open: each with the command or the statement that does it, and whether it is a fault; '
+  'faults first.';

@@ -60,6 +60,20 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     }  # fmt: skip
 
 
+def test_faults_come_first(any_db: Connection) -> None:
+    make_embedder(any_db)
+    for corpus in ("a", "b", "c"):
+        any_db.execute("select ragdb.create_corpus(%s)", (corpus,))
+        any_db.execute("select ragdb.embed_corpus(%s, 'hash')", (corpus,))
+        put(any_db, {f"{corpus}.txt": corpus}, corpus)
+    any_db.execute("select * from ragdb.claim_embeddings('w', only_corpus => 'b')")
+    any_db.execute(
+        "update ragdb.embedding_jobs set is_dead = true, worker = null, last_error = 'x'"
+    )
+    found = any_db.execute("select corpus, is_fault from ragdb.advice()").fetchall()
+    assert found == [("b", True), ("a", False), ("c", False)]
+
+
 def test_a_corpus_of_another_language_than_its_words_are_stemmed_by_is_named(
     any_db: Connection,
 ) -> None:
