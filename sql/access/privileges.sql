@@ -65,7 +65,8 @@ begin
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before erase_traces bind_reranker'),
       ('corpora', 'ragdb_reader',
-        'put_text put_texts create_corpus drop_corpus list_corpora list_parts corpus_info '
+        'put_text put_texts create_corpus drop_corpus list_corpora count_corpora list_parts '
+        'corpus_info '
         'record_reads record_refusal add_synonyms remove_synonyms list_synonyms '
         'part_statistics put_part_statistics drop_part_statistics'),
       ('corpora', 'ragdb_auditor', 'list_access_events'),

@@ -40,11 +40,19 @@ begin atomic
       'create_embedder bind_embedder put_static_pieces bind_static set_default_embedder '
       'bind_reranker register_policy set_quota bind_role register_signing_key import_signing_key '
       'revoke_signing_key report_key_compromise add_peer revoke_peer remove_peer'),
-    ('each', 'ragdb_at.node_of(t.name) = n.node order by t.name limit $3', 'list_corpora'),
+    ('each', 'ragdb_at.node_of(t.name) = n.node '
+      'order by case when $4 then t.updated_at end desc, t.name limit $3', 'list_corpora'),
     ('each', 'true order by t.rag fetch first (coalesce($4, 2147483647)) rows with ties',
       'list_evals'),
-    ('each', null, 'list_contracts list_eval_runs list_sources list_tools '
-      'list_key_events corpora_with_chunks embedding_status job_status advice dead_roles verify '
+    ('each', 'true order by t.name fetch first (coalesce($4, 2147483647)) rows with ties',
+      'list_contracts'),
+    ('each', 'true order by t.contract fetch first (coalesce($4, 2147483647)) rows with ties',
+      'list_sources'),
+    ('each', 'true order by t.corpus fetch first (coalesce($5, 2147483647)) rows with ties',
+      'embedding_status'),
+    ('sum', null, 'count_corpora'),
+    ('each', null, 'list_eval_runs list_tools list_key_events corpora_with_chunks '
+      'job_status advice dead_roles verify '
       'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces '
       'drop_access_events_before '
       'list_access_events list_answers list_feedback list_gates list_peer_corpora list_traces '
@@ -91,6 +99,7 @@ begin atomic
 end;
 comment on function ragdb.cluster_routes is
   'Lists where a router of several databases sends each public function: corpus (the node of its '
-  'corpus), find (the first node that has what is named), each (node by node), all (the router and '
-  'each node), some (the first node that has work), space (the node that a number says), last (the '
-  'node asked last), here (the router itself) or refused, with the reason.';
+  'corpus), find (the first node that has what is named), each (node by node), sum (each node, and '
+  'the sums of what they count), all (the router and each node), some (the first node that has '
+  'work), space (the node that a number says), last (the node asked last), here (the router '
+  'itself) or refused, with the reason.';

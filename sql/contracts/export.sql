@@ -104,20 +104,38 @@ comment on function ragdb.export_contract is
   'Returns an applied contract (the version in force unless another is named) in the form that '
   'ragdb.apply_contract takes. Raises RG441.';
 
-create or replace function ragdb.list_contracts()
+create or replace function ragdb.list_contracts(
+  only_current boolean default false, prefix text default '', after text default '',
+  count integer default null)
 returns table (name text, version integer, is_current boolean, corpora text[], rags text[],
   applied_at timestamptz, applied_by text)
-language sql stable parallel safe security definer
-begin atomic
-  select k.contract, k.version, k.is_current,
-    array(select n.corpus from ragdb.contract_nodes n
-      where n.contract = k.contract and n.version = k.version and n.node = 'corpus' order by 1),
-    array(select n.name from ragdb.contract_nodes n
-      where n.contract = k.contract and n.version = k.version and n.node = 'rag'
-      order by n.node_no),
-    k.applied_at, k.applied_by
-  from ragdb.contracts k where ragdb_internal.may_read_contract(k.contract, k.version)
-  order by k.contract, k.version desc;
-end;
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform ragdb_internal.check_paged(prefix, after, 'name'),
+    ragdb_internal.check_listed(coalesce(count, 1), 'contracts');
+  return query
+    select k.contract, k.version, k.is_current,
+      array(select n.corpus from ragdb.contract_nodes n
+        where n.contract = k.contract and n.version = k.version and n.node = 'corpus' order by 1),
+      array(select n.name from ragdb.contract_nodes n
+        where n.contract = k.contract and n.version = k.version and n.node = 'rag'
+        order by n.node_no),
+      k.applied_at, k.applied_by
+    from (
+      select x.* from (
+        select c.* from ragdb.contracts c
+        where c.contract >= prefix collate "C" and starts_with(c.contract, prefix)
+          and c.contract > after collate "C" and (c.is_current or not only_current)
+        -- offset 0: whether it may be read is asked of those of the page alone
+        order by c.contract offset 0) x
+      where ragdb_internal.may_read_contract(x.contract, x.version)
+      order by x.contract fetch first (coalesce(count, 2147483647)) rows with ties) k
+    order by k.contract, k.version desc;
+end $$;
 comment on function ragdb.list_contracts is
-  'Lists every version of the contracts that the caller may read, the newest of each first.';
+  'Lists the contracts that the caller may read, every version or those in force, the newest of '
+  'each first: those whose name begins with a prefix and comes after a given one, at most count '
+  '(1 to 10000; null: all) and what other versions the last contract has. Raises RG400.';

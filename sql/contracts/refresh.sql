@@ -34,29 +34,59 @@ comment on function ragdb.record_reading is
   'not changed, and so many failures. A source of which nothing could be read stays as old as it '
   'was. Raises RG400, RG401, RG404.';
 
--- Definer: contracts are granted to nobody; only corpora that the caller may read are listed.
-create or replace function ragdb.list_sources()
+-- Returns the sources of the contracts in force whose corpus the caller may read, all or those that
+-- are due, by their contracts: those that begin with a prefix and come after a name, at most so
+-- many (null: all) and what else the last contract has.
+create or replace function ragdb_internal.page_of_sources(
+  only_due boolean, prefix text, after text, count integer)
 returns table (contract text, corpus text, name text, kind text, uri text, resource text,
   refresh interval, read_at timestamptz, tried_at timestamptz, documents integer, failed integer,
   is_due boolean)
-language sql stable parallel safe security definer
+language sql stable parallel safe
 begin atomic
-  select s.*, s.read_at is null or coalesce(s.read_at + s.refresh <= ragdb_internal.now(), false)
+  select d.*
   from (
-    select k.contract, n.corpus, n.name, coalesce(n.keys ->> 'kind', 'local') as kind,
-      n.keys ->> 'uri' as uri, n.keys ->> 'resource' as resource,
-      (o.keys ->> 'refresh')::interval as refresh, r.read_at, r.tried_at, r.documents, r.failed
-    from ragdb.contracts k
-      join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
-        and n.node = 'source'
-      join ragdb.contract_nodes o on o.contract = k.contract and o.version = k.version
-        and o.node = 'corpus' and o.corpus = n.corpus
-      join ragdb_internal.corpora_to_read() c on c.name = n.corpus
-      left join ragdb.source_readings r on r.corpus_id = c.corpus_id and r.source_name = n.name
-    where k.is_current and not ragdb_internal.is_others_contract(k.contract, k.version)) s
-  order by s.contract, s.corpus, s.name;
+    select s.*,
+      s.read_at is null or coalesce(s.read_at + s.refresh <= ragdb_internal.now(), false) as is_due
+    from (
+      select k.contract, n.corpus, n.name, coalesce(n.keys ->> 'kind', 'local') as kind,
+        n.keys ->> 'uri' as uri, n.keys ->> 'resource' as resource,
+        (o.keys ->> 'refresh')::interval as refresh, r.read_at, r.tried_at, r.documents, r.failed
+      from ragdb.contracts k
+        join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
+          and n.node = 'source'
+        join ragdb.contract_nodes o on o.contract = k.contract and o.version = k.version
+          and o.node = 'corpus' and o.corpus = n.corpus
+        join ragdb_internal.corpora_to_read() c on c.name = n.corpus
+        left join ragdb.source_readings r on r.corpus_id = c.corpus_id and r.source_name = n.name
+      where k.is_current and k.contract > page_of_sources.after
+        and pg_catalog.starts_with(k.contract, page_of_sources.prefix)
+        and not ragdb_internal.is_others_contract(k.contract, k.version)) s) d
+  where d.is_due or not page_of_sources.only_due
+  order by d.contract fetch first (coalesce(page_of_sources.count, 2147483647)) rows with ties;
 end;
+
+-- Definer: contracts are granted to nobody; only corpora that the caller may read are listed.
+create or replace function ragdb.list_sources(
+  only_due boolean default false, prefix text default '', after text default '',
+  count integer default null)
+returns table (contract text, corpus text, name text, kind text, uri text, resource text,
+  refresh interval, read_at timestamptz, tried_at timestamptz, documents integer, failed integer,
+  is_due boolean)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform ragdb_internal.check_paged(prefix, after, 'contract'),
+    ragdb_internal.check_listed(coalesce(count, 1), 'sources');
+  return query
+    select (p).* from ragdb_internal.page_of_sources(only_due, prefix, after, count) p
+    order by p.contract, p.corpus, p.name;
+end $$;
 comment on function ragdb.list_sources is
-  'Lists the sources of the contracts in force whose corpus the caller may read: what is read from '
-  'where, when it was last read, how old that may be (refresh; null: any age), and whether it is '
-  'due. A source that was never read is due.';
+  'Lists the sources of the contracts in force whose corpus the caller may read, all or those that '
+  'are due: what is read from where, when it was last read, how old that may be (refresh; null: '
+  'any age), and whether it is due. A source that was never read is due. They come by their '
+  'contracts: those whose name begins with a prefix and comes after a given one, at most count '
+  '(1 to 10000; null: all) and what else the last contract has. Raises RG400.';

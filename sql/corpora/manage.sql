@@ -71,11 +71,12 @@ begin atomic
         then ragdb_internal.drift(corpus) end as drift) r;
 end;
 
--- Returns the corpora that the caller may read, by name: those that begin with a prefix and come
--- after a name, at most so many (null: all), with the personal one or without it. Planned anew,
--- as a page reads the index in order, and a list of all does not. Raises RG400.
+-- Returns the corpora that the caller may read, by name or those that changed last first: those
+-- that begin with a prefix and come after a name, at most so many (null: all), with the personal
+-- one or without it. Planned anew, as a page reads the index in order, and a list of all does not.
+-- Raises RG400.
 create or replace function ragdb_internal.page_of_corpora(
-  prefix text, after text, count integer, with_personal boolean)
+  prefix text, after text, count integer, with_personal boolean, by_change boolean default false)
 returns setof ragdb.corpora
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -89,12 +90,13 @@ begin
     -- the first of the two is a range of the index, which the function is not
     where c.name >= prefix collate "C" and starts_with(c.name, prefix)
       and c.name > after collate "C" and (with_personal or c.personal_of is null)
-    order by c.name limit count;
+    order by case when by_change then c.updated_at end desc, c.name limit count;
 end $$;
 
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora(
-  prefix text default '', after text default '', count integer default null)
+  prefix text default '', after text default '', count integer default null,
+  by_change boolean default false)
 returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, is_drifted boolean, version bigint,
@@ -105,18 +107,40 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
-    select l.* from ragdb_internal.page_of_corpora(prefix, after, count, true) c
+    select l.* from ragdb_internal.page_of_corpora(prefix, after, count, true, by_change) c
       cross join lateral ragdb_internal.listed(c) l
-    order by c.name;
+    order by case when by_change then c.updated_at end desc, c.name;
 end $$;
 comment on function ragdb.list_corpora is
-  'Lists the corpora that the caller may read, by name: those whose name begins with a prefix and '
-  'comes after a given one, at most count (1 to 10000; null: all). Each has counts (of one that '
+  'Lists the corpora that the caller may read, by name, or those that changed last first: those '
+  'whose name begins with a prefix and comes after a given one, at most count (1 to 10000; null: '
+  'all). Each has counts (of one that '
   'has parts, of those that the caller may read), the language of most documents, the drift of '
   'the mean length from the pivot (0.1 is 10 % longer; null without chunks, of a part and of one '
   'that has moved), whether ragdb.optimize_corpus is due for it (over 10 %, or 25 % from 10,000 '
   'chunks on), the corpus that it is a part of, how many parts it has, how many of these were '
   'written to since ragdb.sync_statistics, and the database to which it has moved. Raises RG400.';
+
+create or replace function ragdb.count_corpora(with_personal boolean default true)
+returns table (
+  corpora integer, documents bigint, chunks bigint, tokens bigint, size_bytes bigint,
+  spaces bigint)
+language sql stable parallel safe security definer rows 1
+begin atomic
+  -- what one made of parts has is that of its parts
+  select count(*)::integer, coalesce(sum(c.documents) filter (where c.parts = 0), 0)::bigint,
+    coalesce(sum(c.chunks) filter (where c.parts = 0), 0)::bigint,
+    coalesce(sum(c.token_count) filter (where c.parts = 0), 0)::bigint,
+    coalesce(sum(c.size_bytes) filter (where c.parts = 0), 0)::bigint,
+    coalesce(sum(s.spaces) filter (where c.parts = 0), 0)::bigint
+  from ragdb_internal.corpora_to_read() c
+    left join (select e.corpus_id, count(*) as spaces from ragdb.embedding_spaces e
+      group by e.corpus_id) s on s.corpus_id = c.corpus_id
+  where count_corpora.with_personal or c.personal_of is null;
+end;
+comment on function ragdb.count_corpora is
+  'Counts the corpora that the caller may read, with the personal one or without it, and what they '
+  'have together: documents, chunks, tokens, bytes and spaces of embeddings.';
 
 create or replace function ragdb.corpus_info(corpus text)
 returns table (

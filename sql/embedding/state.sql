@@ -71,9 +71,44 @@ begin
       and e.chunk_no = n.chunk_no));
 end $$;
 
+-- Returns what ragdb.embedding_status says of a space of a corpus.
+create or replace function ragdb_internal.space_status(
+  space ragdb.embedding_spaces, corpus ragdb.corpora)
+returns table (
+  corpus_name text, embedder text, model text, provider text, provider_model text, dims integer,
+  metric text, state text, chunks integer, embedded bigint, coverage float8, backlog bigint,
+  in_work bigint, failing bigint, dead bigint, oldest interval, last_error text,
+  is_indexed boolean, lacks_index boolean)
+language sql stable parallel safe rows 1
+begin atomic
+  select (corpus).name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric,
+    (space).state, (corpus).chunks, n.embedded,
+    case when (corpus).chunks = 0 then 1 else n.embedded::float8 / (corpus).chunks end,
+    (corpus).chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error,
+    (space).is_indexed,
+    not (space).is_indexed and (corpus).chunks >= ragdb_internal.indexed_chunks()
+      and (corpus).chunks - n.embedded - j.dead = 0
+  from ragdb.embedders e
+    cross join lateral (
+      select ragdb_internal.stored_embeddings((space).space_id) as embedded offset 0) n
+    cross join lateral (
+      select
+        coalesce(sum(cardinality(b.chunk_nos)) filter (where b.is_dead), 0)::bigint as dead,
+        count(*) filter (where b.worker is not null and b.due_at > pg_catalog.clock_timestamp())
+          as in_work,
+        count(*) filter (where not b.is_dead and b.failures > 0) as failing,
+        pg_catalog.clock_timestamp() - min(b.created_at) filter (where not b.is_dead) as oldest,
+        (array_agg(b.last_error order by b.due_at desc)
+          filter (where b.last_error is not null))[1] as last_error
+      from ragdb.embedding_jobs b
+      where b.corpus_id = (space).corpus_id and b.space_id = (space).space_id) j
+  where e.embedder_id = (space).embedder_id;
+end;
+
 -- Vectors are counted only of the spaces that are asked for: a worker asks again and again.
 create or replace function ragdb.embedding_status(
-  only_corpus text default null, only_lacking_index boolean default false)
+  only_corpus text default null, only_lacking_index boolean default false,
+  prefix text default '', after text default '', count integer default null)
 returns table (
   corpus text, embedder text, model text, provider text, provider_model text, dims integer,
   metric text, state text, chunks integer, embedded bigint, coverage float8, backlog bigint,
@@ -87,39 +122,33 @@ declare
   v_only constant integer[] := coalesce(ragdb_internal.only_corpora(only_corpus, 'read'),
     array(select c.corpus_id from ragdb_internal.corpora_to_read() c));
 begin
+  perform ragdb_internal.check_paged(prefix, after, 'corpus'),
+    ragdb_internal.check_listed(coalesce(count, 1), 'spaces');
   return query
-    select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state,
-      c.chunks, n.embedded, case when c.chunks = 0 then 1 else n.embedded::float8 / c.chunks end,
-      c.chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error,
-      s.is_indexed, not s.is_indexed and c.chunks >= ragdb_internal.indexed_chunks()
-        and c.chunks - n.embedded - j.dead = 0
-    from ragdb.embedding_spaces s
-      join ragdb.corpora c on c.corpus_id = s.corpus_id
-      join ragdb.embedders e on e.embedder_id = s.embedder_id
-      cross join lateral (
-        select ragdb_internal.stored_embeddings(s.space_id) as embedded
-        where not only_lacking_index
-          or not s.is_indexed and c.chunks >= ragdb_internal.indexed_chunks() offset 0) n
-      cross join lateral (
-        select
-          coalesce(sum(cardinality(b.chunk_nos)) filter (where b.is_dead), 0)::bigint as dead,
-          count(*) filter (where b.worker is not null and b.due_at > clock_timestamp()) as in_work,
-          count(*) filter (where not b.is_dead and b.failures > 0) as failing,
-          clock_timestamp() - min(b.created_at) filter (where not b.is_dead) as oldest,
-          (array_agg(b.last_error order by b.due_at desc)
-            filter (where b.last_error is not null))[1] as last_error
-        from ragdb.embedding_jobs b
-        where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
-    where s.corpus_id = any (v_only) and c.parts = 0
-      -- a part of what is named may be closed
-      and (only_corpus is null or ragdb_internal.privilege(c) >= 1)
-      and (not only_lacking_index or c.chunks - n.embedded - j.dead = 0)
-    order by c.name, s.state = 'current' desc, s.space_id;
+    select (x.told).* from (
+      select l as told, (p.space).space_id
+      from (
+        select s as space, c as corpus, c.name
+        from ragdb.embedding_spaces s join ragdb.corpora c on c.corpus_id = s.corpus_id
+        where s.corpus_id = any (v_only) and c.parts = 0
+          -- a part of what is named may be closed
+          and (only_corpus is null or ragdb_internal.privilege(c) >= 1)
+          and (not only_lacking_index
+            or not s.is_indexed and c.chunks >= ragdb_internal.indexed_chunks())
+          and starts_with(c.name, prefix) and c.name > after collate "C"
+        -- offset 0: the vectors of those of the page alone are counted
+        order by c.name offset 0) p
+        cross join lateral ragdb_internal.space_status(p.space, p.corpus) l
+      where not only_lacking_index or l.lacks_index
+      order by p.name fetch first (coalesce(count, 2147483647)) rows with ties) x
+    order by (x.told).corpus_name, (x.told).state = 'current' desc, x.space_id;
 end $$;
 comment on function ragdb.embedding_status is
   'Lists the spaces of one corpus, those of its parts where it has any, or of all that the caller '
   'may read, or those of them that lack an index: coverage (0 to 1), chunks that wait, inputs in '
-  'work, failing and dead, the age of the oldest job and the last error. Raises RG401, RG404.';
+  'work, failing and dead, the age of the oldest job and the last error. They come by the names of '
+  'their corpora: those that begin with a prefix and come after a given one, at most count (1 to '
+  '10000; null: all) and what else the last corpus has. Raises RG400, RG401, RG404.';
 
 create or replace view ragdb.embedding_status with (security_invoker = true) as
 select * from ragdb.embedding_status();

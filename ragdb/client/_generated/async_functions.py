@@ -371,6 +371,9 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_info(self, corpus: str) -> rows.CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, locals())
 
+    async def count_corpora(self, with_personal: bool = True) -> rows.CountCorporaRow:
+        return await self._row(calls.COUNT_CORPORA, rows.CountCorporaRow, locals())
+
     @overload
     async def count_matches(
         self,
@@ -515,7 +518,12 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(calls.EMBED_TEXT, locals())
 
     async def embedding_status(
-        self, only_corpus: str | None = None, only_lacking_index: bool = False
+        self,
+        only_corpus: str | None = None,
+        only_lacking_index: bool = False,
+        prefix: str = "",
+        after: str = "",
+        count: int | None = None,
     ) -> Rows[rows.EmbeddingStatusRow]:
         return await self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, locals())
 
@@ -962,11 +970,17 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[rows.ListConflictsRow]:
         return await self._rows(calls.LIST_CONFLICTS, rows.ListConflictsRow, locals())
 
-    async def list_contracts(self) -> Rows[rows.ListContractsRow]:
+    async def list_contracts(
+        self,
+        only_current: bool = False,
+        prefix: str = "",
+        after: str = "",
+        count: int | None = None,
+    ) -> Rows[rows.ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow, locals())
 
     async def list_corpora(
-        self, prefix: str = "", after: str = "", count: int | None = None
+        self, prefix: str = "", after: str = "", count: int | None = None, by_change: bool = False
     ) -> Rows[rows.ListCorporaRow]:
         return await self._rows(calls.LIST_CORPORA, rows.ListCorporaRow, locals())
 
@@ -1078,7 +1092,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[rows.ListSlicesRow]:
         return await self._rows(calls.LIST_SLICES, rows.ListSlicesRow, locals())
 
-    async def list_sources(self) -> Rows[rows.ListSourcesRow]:
+    async def list_sources(
+        self, only_due: bool = False, prefix: str = "", after: str = "", count: int | None = None
+    ) -> Rows[rows.ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, rows.ListSourcesRow, locals())
 
     async def list_static_models(self) -> Rows[rows.ListStaticModelsRow]:

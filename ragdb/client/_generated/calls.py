@@ -239,6 +239,7 @@ CORPUS_EVENT_ENVELOPES = Call(
 )
 CORPUS_EVENTS = Call("corpus_events", {"corpus": "text", "after": "bigint", "count": "integer"})
 CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
+COUNT_CORPORA = Call("count_corpora", {"with_personal": "boolean"})
 COUNT_MATCHES_1 = Call(
     "count_matches",
     {"corpora": "text[]", "query": "text", "filter": "jsonb", "syntax": "text"},
@@ -332,7 +333,14 @@ EMBED_QUERY = Call(
 )
 EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
 EMBEDDING_STATUS = Call(
-    "embedding_status", {"only_corpus": "text", "only_lacking_index": "boolean"}
+    "embedding_status",
+    {
+        "only_corpus": "text",
+        "only_lacking_index": "boolean",
+        "prefix": "text",
+        "after": "text",
+        "count": "integer",
+    },
 )
 ERASE_SOURCE = Call("erase_source", {"corpus": "text", "uri": "text", "reason": "text"})
 ERASE_SPEAKER = Call(
@@ -610,8 +618,13 @@ LIST_CHUNKS = Call(
 )
 LIST_CITATIONS = Call("list_citations", {"answer_id": "uuid"})
 LIST_CONFLICTS = Call("list_conflicts", {"corpus": "text", "only_open": "boolean"})
-LIST_CONTRACTS = Call("list_contracts", {})
-LIST_CORPORA = Call("list_corpora", {"prefix": "text", "after": "text", "count": "integer"})
+LIST_CONTRACTS = Call(
+    "list_contracts",
+    {"only_current": "boolean", "prefix": "text", "after": "text", "count": "integer"},
+)
+LIST_CORPORA = Call(
+    "list_corpora", {"prefix": "text", "after": "text", "count": "integer", "by_change": "boolean"}
+)
 LIST_DOCUMENTS = Call(
     "list_documents", {"corpus": "text", "prefix": "text", "after": "text", "count": "integer"}
 )
@@ -654,7 +667,9 @@ LIST_SLICES = Call(
     "list_slices",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer", "before": "text"},
 )
-LIST_SOURCES = Call("list_sources", {})
+LIST_SOURCES = Call(
+    "list_sources", {"only_due": "boolean", "prefix": "text", "after": "text", "count": "integer"}
+)
 LIST_STATIC_MODELS = Call("list_static_models", {})
 LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
 LIST_TEXT_CONFIGS = Call("list_text_configs", {})

@@ -71,7 +71,7 @@ class Functions(Caller):
         """Lists what is to be done in the corpora that the caller may read, for the workers, and
         (where the caller may ask for those) for the ledger, for roles that are gone and for
         transactions that stay open: each with the command or the statement that does it, and
-        whether it is a fault.
+        whether it is a fault; faults first.
         """
         return self._rows(calls.ADVICE, rows.Advice, locals())
 
@@ -555,10 +555,10 @@ class Functions(Caller):
 
     def cluster_routes(self) -> Rows[rows.ClusterRoutesRow]:
         """Lists where a router of several databases sends each public function: corpus (the node
-        of its corpus), find (the first node that has what is named), each (node by node), all
-        (the router and each node), some (the first node that has work), space (the node that
-        a number says), last (the node asked last), here (the router itself) or refused, with
-        the reason.
+        of its corpus), find (the first node that has what is named), each (node by node), sum
+        (each node, and the sums of what they count), all (the router and each node), some
+        (the first node that has work), space (the node that a number says), last (the node
+        asked last), here (the router itself) or refused, with the reason.
         """
         return self._rows(calls.CLUSTER_ROUTES, rows.ClusterRoutesRow, locals())
 
@@ -669,6 +669,12 @@ class Functions(Caller):
         embedder that it is searched by (null: by words alone). Raises RG400, RG404.
         """
         return self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, locals())
+
+    def count_corpora(self, with_personal: bool = True) -> rows.CountCorporaRow:
+        """Counts the corpora that the caller may read, with the personal one or without it, and
+        what they have together: documents, chunks, tokens, bytes and spaces of embeddings.
+        """
+        return self._row(calls.COUNT_CORPORA, rows.CountCorporaRow, locals())
 
     @overload
     def count_matches(
@@ -967,12 +973,19 @@ class Functions(Caller):
         return self._value(calls.EMBED_TEXT, locals())
 
     def embedding_status(
-        self, only_corpus: str | None = None, only_lacking_index: bool = False
+        self,
+        only_corpus: str | None = None,
+        only_lacking_index: bool = False,
+        prefix: str = "",
+        after: str = "",
+        count: int | None = None,
     ) -> Rows[rows.EmbeddingStatusRow]:
         """Lists the spaces of one corpus, those of its parts where it has any, or of all that
         the caller may read, or those of them that lack an index: coverage (0 to 1), chunks
         that wait, inputs in work, failing and dead, the age of the oldest job and the last
-        error. Raises RG401, RG404.
+        error. They come by the names of their corpora: those that begin with a prefix and
+        come after a given one, at most count (1 to 10000; null: all) and what else the last
+        corpus has. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, locals())
 
@@ -1794,23 +1807,32 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_CONFLICTS, rows.ListConflictsRow, locals())
 
-    def list_contracts(self) -> Rows[rows.ListContractsRow]:
-        """Lists every version of the contracts that the caller may read, the newest of each
-        first.
+    def list_contracts(
+        self,
+        only_current: bool = False,
+        prefix: str = "",
+        after: str = "",
+        count: int | None = None,
+    ) -> Rows[rows.ListContractsRow]:
+        """Lists the contracts that the caller may read, every version or those in force, the
+        newest of each first: those whose name begins with a prefix and comes after a given
+        one, at most count (1 to 10000; null: all) and what other versions the last contract
+        has. Raises RG400.
         """
         return self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow, locals())
 
     def list_corpora(
-        self, prefix: str = "", after: str = "", count: int | None = None
+        self, prefix: str = "", after: str = "", count: int | None = None, by_change: bool = False
     ) -> Rows[rows.ListCorporaRow]:
-        """Lists the corpora that the caller may read, by name: those whose name begins with a
-        prefix and comes after a given one, at most count (1 to 10000; null: all). Each has
-        counts (of one that has parts, of those that the caller may read), the language of
-        most documents, the drift of the mean length from the pivot (0.1 is 10 % longer; null
-        without chunks, of a part and of one that has moved), whether ragdb.optimize_corpus is
-        due for it (over 10 %, or 25 % from 10,000 chunks on), the corpus that it is a part
-        of, how many parts it has, how many of these were written to since
-        ragdb.sync_statistics, and the database to which it has moved. Raises RG400.
+        """Lists the corpora that the caller may read, by name, or those that changed last first:
+        those whose name begins with a prefix and comes after a given one, at most count (1 to
+        10000; null: all). Each has counts (of one that has parts, of those that the caller
+        may read), the language of most documents, the drift of the mean length from the pivot
+        (0.1 is 10 % longer; null without chunks, of a part and of one that has moved),
+        whether ragdb.optimize_corpus is due for it (over 10 %, or 25 % from 10,000 chunks
+        on), the corpus that it is a part of, how many parts it has, how many of these were
+        written to since ragdb.sync_statistics, and the database to which it has moved. Raises
+        RG400.
         """
         return self._rows(calls.LIST_CORPORA, rows.ListCorporaRow, locals())
 
@@ -2011,10 +2033,15 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_SLICES, rows.ListSlicesRow, locals())
 
-    def list_sources(self) -> Rows[rows.ListSourcesRow]:
-        """Lists the sources of the contracts in force whose corpus the caller may read: what is
-        read from where, when it was last read, how old that may be (refresh; null: any age),
-        and whether it is due. A source that was never read is due.
+    def list_sources(
+        self, only_due: bool = False, prefix: str = "", after: str = "", count: int | None = None
+    ) -> Rows[rows.ListSourcesRow]:
+        """Lists the sources of the contracts in force whose corpus the caller may read, all or
+        those that are due: what is read from where, when it was last read, how old that may
+        be (refresh; null: any age), and whether it is due. A source that was never read is
+        due. They come by their contracts: those whose name begins with a prefix and comes
+        after a given one, at most count (1 to 10000; null: all) and what else the last
+        contract has. Raises RG400.
         """
         return self._rows(calls.LIST_SOURCES, rows.ListSourcesRow, locals())
 

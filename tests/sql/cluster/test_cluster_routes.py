@@ -96,7 +96,7 @@ def router(server18: Server, routed: str) -> Iterator[Connection]:
 def test_each_public_function_is_routed_or_refused(db: Connection) -> None:
     routes = "select function from ragdb.cluster_routes() where route is null"
     assert db.execute(routes).fetchall() == []
-    known = ("corpus", "find", "each", "all", "some", "space", "last", "here", "refused")
+    known = ("corpus", "find", "each", "sum", "all", "some", "space", "last", "here", "refused")
     found = db.execute("select * from ragdb.cluster_routes()").fetchall()
     assert {route for _, route, _ in found} == set(known)
     assert all(detail for _, route, detail in found if route in ("here", "all", "refused"))
@@ -170,6 +170,28 @@ def test_a_page_of_corpora_is_of_all_nodes(router: Connection) -> None:
         assert len(found) == 4 or len(seen) == 6
     assert seen == [f"c{n}" for n in range(6)]
     assert len(router.execute("select from ragdb_at.list_corpora()").fetchall()) == 6
+
+
+def test_a_page_of_contracts_is_of_all_nodes(router: Connection) -> None:
+    router.execute(NODE.replace("at_1", "at_2").replace("(1)", "(2)"))
+    # both nodes are this database here, so each row is there twice
+    for n in range(6):
+        text = f"corpus name=c{n}\n  source name=s{n} uri=s.md\n"
+        router.execute("select ragdb.apply_contract(%s, %s)", (text, f"k{n}"))
+    for listed, name in (("list_contracts", "name"), ("list_sources", "contract")):
+        page = f"select {name} from ragdb_at.{listed}(after => 'k1', count => 4)"
+        assert [found for (found,) in router.execute(page)] == ["k2", "k2", "k3", "k3"]
+        everyone = f"select {name} from ragdb_at.{listed}()"
+        assert len(router.execute(everyone).fetchall()) == 12
+
+
+def test_the_counts_of_all_nodes_are_added_up(router: Connection) -> None:
+    router.execute(NODE.replace("at_1", "at_2").replace("(1)", "(2)"))
+    router.execute("select ragdb.create_corpus('c' || n) from generate_series(1, 3) n")
+    router.execute("select ragdb.put_text('c1', 'a.txt', 'red apple')")
+    counted = "select corpora, documents, chunks from ragdb_at.count_corpora()"
+    # both nodes are this database here
+    assert router.execute(counted).fetchall() == [(6, 2, 2)]
 
 
 def test_what_is_refused_says_why(router: Connection) -> None:

@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 from ragdb.client.calling import Reals
 from tests import embedding
 from tests.conftest import Connection, Login
+from tests.refusal import refused
 
 PLAIN = """
 corpus name="My Docs" title=T
@@ -275,3 +276,28 @@ def test_whoever_may_not_write_its_corpora_may_not_withdraw_a_contract(
         reader.execute("select ragdb.withdraw_contract('c')")
     assert caught.value.sqlstate == "RG401"
     assert admin.execute("select is_current from ragdb.list_contracts()").fetchall() == [(True,)]
+
+
+def test_contracts_are_listed_by_pages_and_those_in_force_alone(db: Connection) -> None:
+    for n in range(3):
+        for title in ("one", "two"):
+            text = f'corpus name=c{n} title="{title}"\n'
+            db.execute("select ragdb.apply_contract(%s, %s)", (text, f"d{n}"))
+    apply(db, PLAIN)
+    db.execute("select ragdb.withdraw_contract('d1')")
+
+    def listed(arguments: str) -> list[tuple[str, int]]:
+        found = db.execute(f"select name, version from ragdb.list_contracts({arguments})")
+        return [(name, version) for name, version in found.fetchall()]
+
+    every = [("c", 1), *((f"d{n}", version) for n in range(3) for version in (2, 1))]
+    assert listed("") == every
+    assert listed("true") == [("c", 1), ("d0", 2), ("d2", 2)]
+    assert listed("true, count => 2") == [("c", 1), ("d0", 2)]
+    assert listed("true, 'd', 'd0'") == [("d2", 2)]
+    # a page has all versions of its last contract
+    assert listed("count => 2") == every[:3]
+    assert listed("after => 'd0', count => 1") == every[3:5]
+    assert listed("prefix => 'd2'") == every[5:]
+    assert refused(db, "select ragdb.list_contracts(count => 0)").sqlstate == "RG400"
+    assert refused(db, "select ragdb.list_contracts(prefix => null)").sqlstate == "RG400"

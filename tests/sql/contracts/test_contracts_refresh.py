@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.refusal import refused
 
 TEXT = """corpus name=docs refresh=1d
   source name=a uri=a.md
@@ -47,6 +48,33 @@ def test_a_source_is_due_again_when_its_reading_is_as_old_as_refresh(sources: Co
 def test_a_reading_of_failures_alone_leaves_a_source_as_old_as_it_was(sources: Connection) -> None:
     sources.execute("select ragdb.record_reading('docs', 'a', 0, 2)")
     assert listed(sources)["a"] == (0, 2, True, True)
+
+
+def test_sources_are_listed_by_pages_of_contracts_and_those_due_alone(
+    sources: Connection,
+) -> None:
+    for n in range(3):
+        text = f"corpus name=more{n}\n  source name=y uri=y.md\n  source name=x uri=x.md\n"
+        sources.execute("select ragdb.apply_contract(%s, %s)", (text, f"d{n}"))
+
+    def listed(arguments: str) -> list[str]:
+        found = sources.execute(
+            f"select contract || '/' || name from ragdb.list_sources({arguments})"
+        )
+        return [name for (name,) in found.fetchall()]
+
+    others = [f"d{n}/{name}" for n in range(3) for name in "xy"]
+    assert listed("") == ["c/a", "c/b", "c/c", *others]
+    assert listed("prefix => 'd'") == listed("after => 'c'") == others
+    # a page has all sources of its last contract
+    assert listed("count => 4") == ["c/a", "c/b", "c/c", *others[:2]]
+    assert listed("after => 'd0', count => 1") == others[2:4]
+    assert listed("prefix => 'd', after => 'd2'") == []
+    sources.execute("select ragdb.record_reading('docs', 'a', 3)")
+    sources.execute("select ragdb.record_reading('more0', unnest(array['x', 'y']), 1)")
+    assert listed("true, count => 3") == ["c/b", "c/c", *others[2:4]]
+    assert refused(sources, "select ragdb.list_sources(count => 0)").sqlstate == "RG400"
+    assert refused(sources, "select ragdb.list_sources(after => null)").sqlstate == "RG400"
 
 
 def refreshed(db: Connection, written: str) -> Any:

@@ -168,6 +168,45 @@ def test_corpora_are_listed_by_pages(db: Connection) -> None:
     assert page("'%'") == page("'b', 'c'") == []
 
 
+def test_those_that_changed_last_are_listed_first(db: Connection) -> None:
+    for n in range(6):
+        db.execute("select ragdb.create_corpus(%s)", (f"c{n}",))
+    changed = "update ragdb.corpora set updated_at = now() + %s * interval '1 s' where name = %s"
+    for seconds, corpus in enumerate(("c4", "c1", "c3", "c0", "c5", "c2")):
+        db.execute(changed, (seconds, corpus))
+    page = "select name from ragdb.list_corpora(count => 4, by_change => true)"
+    assert [name for (name,) in db.execute(page)] == ["c2", "c5", "c0", "c3"]
+    page = "select name from ragdb.list_corpora('c', 'c2', 2, true)"
+    assert [name for (name,) in db.execute(page)] == ["c5", "c3"]
+
+
+def test_corpora_are_counted_as_they_are_listed(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('whole')")
+    for part in ("one", "two"):
+        db.execute("select ragdb.create_corpus(%s, part_of => 'whole')", (part,))
+        put(db, document("a.md", ["red apple", "plum"]), document("b.md", ["fig"]), corpus=part)
+    db.execute("select ragdb.sync_statistics('whole')")
+    db.execute("select ragdb.create_corpus('closed', is_restricted => true)")
+    put(db, document("c.md", ["pear"]), corpus="closed")
+    counted = "select corpora, documents, chunks, tokens, size_bytes, spaces from ragdb."
+    listed = """select count(*), sum(documents), sum(chunks), sum(tokens), sum(size_bytes), 0
+        from ragdb.list_corpora() where parts is null"""
+    pieces = db.execute(listed).fetchone()
+    assert pieces
+    # what is in the parts is in the whole, and counts once
+    assert pieces[:3] == (3, 5, 7)
+    assert db.execute(counted + "count_corpora()").fetchone() == (4, *pieces[1:])
+    db.execute("set role reader")
+    assert db.execute(counted + "count_corpora()").fetchone()[:3] == (3, 4, 6)  # type: ignore[index]
+    db.execute("set role writer")
+    db.execute("select ragdb.create_corpus('personal')")
+    put(db, document("d.md", ["my kiwi"]), corpus="personal")
+    assert db.execute(counted + "count_corpora()").fetchone()[:3] == (4, 5, 7)  # type: ignore[index]
+    found = db.execute(counted + "count_corpora(with_personal => false)").fetchone()
+    assert found
+    assert found[:3] == (3, 4, 6)
+
+
 @pytest.mark.parametrize("arguments", ["null", "after => null", "count => 0", "count => 10001"])
 def test_a_page_of_corpora_without_an_end_or_a_beginning_is_refused(
     db: Connection, arguments: str

@@ -10,6 +10,7 @@ import pytest
 from ragdb import errors
 from tests.conftest import Connection
 from tests.embedding import claim, complete, embed, make_corpus, make_embedder, one, put, status
+from tests.refusal import refused
 from tests.sql import conversations
 from tests.waiting import after_commit
 
@@ -41,6 +42,54 @@ def test_a_corpus_keeps_to_its_embedder(db: Connection) -> None:
     assert "ragdb reembed docs --model other" in str(caught.value.diag.message_hint)
     with pytest.raises(errors.EmbedderNotFound), db.transaction():
         db.execute("select ragdb.embed_corpus('docs', 'nobody')")
+
+
+def test_spaces_are_listed_by_pages_of_corpora(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    make_embedder(db, "other")
+    for corpus in ("beta", "docs-2", "zeta"):
+        db.execute("select ragdb.create_corpus(%s)", (corpus,))
+        db.execute("select ragdb.embed_corpus(%s, 'hash')", (corpus,))
+    put(db, {"b": "beta"}, "beta")
+    embed(db)
+    db.execute("select ragdb.reembed_corpus('beta', 'other')")
+
+    def page(arguments: str) -> list[tuple[str, str]]:
+        return db.execute(
+            f"select corpus, embedder from ragdb.embedding_status({arguments})"
+        ).fetchall()
+
+    everyone = [
+        ("beta", "hash"), ("beta", "other"), ("docs", "hash"), ("docs-2", "hash"), ("zeta", "hash"),
+    ]  # fmt: skip
+    assert page("") == everyone
+    # a page has all spaces of its last corpus
+    assert page("count => 1") == everyone[:2]
+    assert page("after => 'beta', count => 2") == everyone[2:4]
+    assert page("prefix => 'docs'") == everyone[2:4]
+    assert page("'beta', count => 1") == everyone[:2]
+    assert page("after => 'zeta', count => 1") == page("prefix => 'do', after => 'docs-2'") == []
+    for arguments in ("count => 0", "count => 10001", "prefix => null", "after => null"):
+        assert refused(db, f"select ragdb.embedding_status({arguments})").sqlstate == "RG400"
+
+
+def test_a_page_of_those_that_lack_an_index_passes_over_the_others(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    db.execute("select ragdb.create_corpus(unnest(array['first', 'next', 'zeta']))")
+    for corpus in ("first", "next", "zeta"):
+        db.execute("select ragdb.embed_corpus(%s, 'hash')", (corpus,))
+    put(db, {"b": "beta"}, "next")
+    put(db, {"c": "gamma", "d": "delta"}, "zeta")
+    embed(db)
+    db.execute(
+        "create or replace function ragdb_internal.indexed_chunks() returns integer"
+        " language sql immutable parallel safe return 1"
+    )
+    db.execute("select ragdb.index_space('docs')")
+    put(db, {"e": "epsilon"}, "first")  # which waits
+    lacking = "select corpus from ragdb.embedding_status(null, true, count => 1{})"
+    assert one(db, lacking.format("")) == "next"
+    assert one(db, lacking.format(", after => 'next'")) == "zeta"
 
 
 def test_a_space_lacks_an_index_once_nothing_waits(db: Connection) -> None:

@@ -42,8 +42,8 @@ ROOMS = {
         "ListToolsRow RetrieverSettings ToolCandidatesRow ValidateContractRow ",
         "core": "DeadRolesRow ErrorCodesRow ExportSigningKeysRow KeyEvents ListGrantsRow "
         "ListSigningKeysRow OriginRow ",
-        "corpora": "AccessEvents CorpusInfoRow ListCorporaRow ListPartsRow ListQuotasRow "
-        "ListSynonymsRow PartStatisticsRow PutTextsRow ",
+        "corpora": "AccessEvents CorpusInfoRow CountCorporaRow ListCorporaRow ListPartsRow "
+        "ListQuotasRow ListSynonymsRow PartStatisticsRow PutTextsRow ",
         "documents": "Blob CheckCorpusRow Chunk CorpusEventsRow DeleteDocumentRow "
         "DeleteSourceRow DeleteSourcesRow Document DocumentVersionsRow "
         "EventsAfterRow GetSourceRow KnownSourcesRow PruneSourcesRow "

@@ -61,6 +61,18 @@ class CorpusInfoRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class CountCorporaRow(Row):
+    """A row of `count_corpora`."""
+
+    corpora: int
+    documents: int
+    chunks: int
+    tokens: int
+    size_bytes: int
+    spaces: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListCorporaRow(Row):
     """A row of `list_corpora`."""
 
