@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Contract = Annotated[str, typer.Argument(metavar="CONTRACT", help="Name of a contract.")]
+Prefix = Annotated[str, typer.Option(help="Only of contracts whose name begins so.")]
+After = Annotated[str, typer.Option(help="Only of contracts that come after this name.")]
+Limit = Annotated[int | None, typer.Option(help="Largest number of rows; else all.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Contracts, also as JSON.")]
 
 
@@ -78,19 +81,35 @@ def apply(session: Session, files: Files) -> int:
     return OK
 
 
-def ls(session: Session) -> None:
+def ls(session: Session, prefix: Prefix = "", after: After = "", limit: Limit = None) -> None:
     """List the contracts in force. With -v, list older versions too."""
+    nothing = "no contract yet: `ragdb apply FILE` puts one in force"
     with session.connect() as db:
-        rows = [row for row in db.list_contracts() if session.verbose or row.is_current]
-    session.rows(rows, empty="no contract yet: `ragdb apply FILE` puts one in force")
+        session.rows(
+            db.list_contracts(not session.verbose, prefix, after, limit),
+            empty="no contract is named so" if prefix or after else nothing,
+        )
 
 
-def sources(session: Session) -> None:
-    """List the sources of the contracts in force: when each was read and which are due."""
-    with session.connect() as db:
-        rows = db.list_sources()
+def sources(
+    session: Session,
+    due: Annotated[bool, typer.Option("--due", help="Only those that are due.")] = False,
+    prefix: Prefix = "",
+    after: After = "",
+    limit: Limit = None,
+) -> None:
+    """List the sources of the contracts in force: when each was read and which are due.
+
+    They come by their contracts; of the last contract all are listed.
+    """
     columns = "corpus name kind read_at refresh documents failed is_due"
-    session.rows(rows, columns, empty="no contract in force has a source")
+    nothing = "no source is due" if due else "no contract in force has a source"
+    with session.connect() as db:
+        session.rows(
+            db.list_sources(due, prefix, after, limit),
+            columns,
+            empty="no contract is named so" if prefix or after else nothing,
+        )
 
 
 def export(

@@ -46,8 +46,8 @@ def demo(
 
     with session.connect() as db:
         keep = keep or traffic or is_there(db, CORPUS)
-        for one in db.list_contracts():
-            if one.name == CONTRACT and one.is_current and CORPUS not in one.corpora:
+        for one in db.list_contracts(True, CONTRACT, count=1):
+            if one.name == CONTRACT and CORPUS not in one.corpora:
                 raise Failure(
                     f"a contract {CONTRACT} is in force here, which the demo would replace",
                     hint="run it in a database of its own: ragdb demo --dsn DSN",

@@ -12,9 +12,7 @@ import typer
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Corpus, Failure, Session
 from ragdb.cli.text import server_version
-from ragdb.client.counting import counted
-
-SHOWN = 20  # corpora, above which the status itself must be seen
+from ragdb.client.counting import LISTED, counted
 
 
 def register(app: typer.Typer) -> None:
@@ -122,7 +120,8 @@ def status(session: Session) -> None:
         server = db.connection.info
         if owner := prepare.restored_by(db.connection):
             session.note(prepare.owned_otherwise(owner).reason)
-        corpora = db.list_corpora()
+        corpora = db.list_corpora(count=LISTED)
+        counts = db.count_corpora()
         summary = {
             "ragdb": __version__,
             "schema": "current" if scripts.is_current(db.connection) else "other version",
@@ -130,31 +129,35 @@ def status(session: Session) -> None:
             "database": server.dbname,
             "role": server.user,
             "origin": session.target.origin,
-            "corpora": len(corpora),
-            "documents": sum(c.documents for c in corpora),
-            "chunks": sum(c.chunks for c in corpora),
+            "corpora": counts.corpora,
+            "documents": counts.documents,
+            "chunks": counts.chunks,
             "newest_trace": next((t.created_at for t in db.list_traces(None, None, 1)), None),
         }
-        due = [row for row in db.list_sources() if row.is_due and row.refresh is not None]
+        due = [row for row in db.list_sources(only_due=True) if row.refresh is not None]
         if session.target.origin == "embedded" and (running := embedded.status()):
             summary["data_folder"] = str(running.folder)
     if session.format in ("json", "ndjson"):
-        session.one({**summary, "corpora": corpora, "sources_due": due})
+        totals = {"all_corpora": counts.corpora, "all_sources_due": len(due)}
+        session.one({**summary, "corpora": corpora, "sources_due": due[:LISTED], **totals})
         return
     session.one(summary)
     if session.format == "table" and corpora:
         session.out.print()
         # what is to be done about one, and why, `ragdb doctor` says in words
-        session.rows(corpora[:SHOWN], "name documents chunks size_bytes")
-        if len(corpora) > SHOWN:
-            more = counted(len(corpora) - SHOWN, "corpus")
+        session.rows(corpora, "name documents chunks size_bytes")
+        if counts.corpora > len(corpora):
+            more = counted(counts.corpora - len(corpora), "corpus")
             session.note(f"{more} more: `ragdb corpus ls` lists all")
-    for row in due:
+    for row in due[:LISTED]:
         read = f"was read {output.cell(row.read_at)}" if row.read_at else "was never read"
         session.note(
             f"source {row.name} of corpus {row.corpus} {read} and may be {row.refresh} old:"
             f" ragdb ingest --contract FILE --due (contract {row.contract})"
         )
+    if due[LISTED:]:
+        more = counted(len(due[LISTED:]), "source")
+        session.note(f"{more} more: `ragdb contract sources --due` lists all")
 
 
 def repair(session: Session, corpus: Corpus) -> None:

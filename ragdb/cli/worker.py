@@ -12,7 +12,7 @@ import typer
 
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import PARTIAL, Session
-from ragdb.client.counting import counted
+from ragdb.client.counting import LISTED, counted
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -23,7 +23,6 @@ Lease = Annotated[
     float,
     typer.Option(min=1, max=86_400, help="Seconds until the claims of a killed worker expire."),
 ]
-SHOWN = 20  # corpora, after a run over many
 Batch = Annotated[int, typer.Option(help="Inputs per claim, 1 to 10000.")]
 
 
@@ -144,7 +143,7 @@ def drain(
 
 def _worth_telling(first: list[Any], last: list[Any]) -> list[Any]:
     """All spaces where they are few; else some: what lacks something before what has changed."""
-    if len(last) <= SHOWN:
+    if len(last) <= LISTED:
         return last
     known = {(space.corpus, space.embedder): space.embedded for space in first}
 
@@ -152,7 +151,7 @@ def _worth_telling(first: list[Any], last: list[Any]) -> list[Any]:
         return space.embedded >= space.chunks and not space.last_error
 
     told = [s for s in last if not is_whole(s) or s.embedded != known.get((s.corpus, s.embedder))]
-    return sorted(told, key=is_whole)[:SHOWN]
+    return sorted(told, key=is_whole)[:LISTED]
 
 
 def _report(session: Session, done: Done) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 FEW = 8  # names in a sentence
+LISTED = 20  # rows of each list in a status, beside how many there are
 
 
 def named(number: int, thing: str) -> str:

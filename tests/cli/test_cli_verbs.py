@@ -66,9 +66,21 @@ def test_status_of_many_corpora_keeps_its_beginning_in_sight(run: Run, clone: st
     shown = run("status")
     assert re.findall("^c[0-9]+", shown.stdout, re.M) == [f"c{n}" for n in range(10, 30)]
     assert "10 corpora more: `ragdb corpus ls` lists all" in shown.stderr
-    assert len(json.loads(run("status", "--json").stdout)["corpora"]) == 30
+    told = json.loads(run("status", "--json").stdout)
+    assert [row["name"] for row in told["corpora"]] == [f"c{n}" for n in range(10, 30)]
+    assert (told["all_corpora"], told["all_sources_due"]) == (30, 0)
     asked = run("search", "x", "--corpus", "none").stderr + run("slice", "ls").stderr
     assert "one of c10, c11, c12, c13, c14, c15, c16, c17 and 22 more" in asked
+
+
+def test_status_counts_what_a_part_has_once(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_corpus("whole")
+        for part in ("one", "two"):
+            db.create_corpus(part, part_of="whole")
+            db.put_text(part, "a.txt", "red apple")
+    told = json.loads(run("status", "--json").stdout)
+    assert (told["documents"], told["chunks"], told["all_corpora"]) == (2, 2, 3)
 
 
 def test_a_run_over_many_corpora_tells_of_some(run: Run, clone: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 
+import ragdb
 from tests.conftest import OLDER_BY_NIGHT, Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
@@ -254,6 +256,53 @@ def test_refresh_says_what_is_due_and_ingest_reads_only_that(
         db.execute("update ragdb.source_readings set read_at = read_at - interval '25 hours'")
         db.execute("select ragdb.record_reading('fresh', 'a', 0, 1)")
     assert due() == ["a"]
+
+
+def test_many_contracts_and_their_sources_are_listed_by_pages(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        for n in range(10, 40):
+            text = f"corpus name=c{n} refresh=1d\n  source name=s{n} uri=s{n}.md\n"
+            db.apply_contract(text, f"k{n}")
+        db.apply_contract(
+            "corpus name=c10 title=T refresh=1d\n  source name=s10 uri=s10.md\n", "k10"
+        )
+        db.withdraw_contract("k39")
+        db.record_reading("c11", "s11", 1)
+
+    def listed(*arguments: str) -> list[str]:
+        rows = json.loads(run("contract", *arguments, "--json").stdout)
+        return [row["name"] for row in rows]
+
+    assert listed("ls") == [f"k{n}" for n in range(10, 39)]
+    assert listed("ls", "--limit", "2", "-v") == ["k10", "k10"]
+    assert listed("ls", "--prefix", "k1", "--after", "k11", "--limit", "2") == ["k12", "k13"]
+    assert "no contract is named so" in run("contract", "ls", "--prefix", "x").stderr
+    assert listed("sources") == [f"s{n}" for n in range(10, 39)]
+    assert listed("sources", "--due", "--limit", "2") == ["s10", "s12"]
+    assert listed("sources", "--prefix", "k2", "--after", "k27") == ["s28", "s29"]
+    assert "no contract is named so" in run("contract", "sources", "--prefix", "x").stderr
+    # 28 are due
+    told = run("status").stderr
+    assert re.findall("source (s[0-9]+) of", told) == [f"s{n}" for n in (10, *range(12, 31))]
+    assert "8 sources more: `ragdb contract sources --due` lists all" in told
+    told = json.loads(run("status", "--json").stdout)
+    assert (len(told["sources_due"]), told["all_sources_due"]) == (20, 28)
+
+
+def test_a_contract_is_in_force_by_its_own_name(run: Run, clone: str, tmp_path: Path) -> None:
+    for name in ("desk", "desk-2"):
+        (tmp_path / f"{name}.kern").write_text(
+            f"corpus name={name} refresh=1d\n  source name=a uri={name}.txt\n"
+        )
+        (tmp_path / f"{name}.txt").write_text(f"text of {name}")
+    assert run("apply", tmp_path / "desk-2.kern").exit_code == 0
+    refused = run("ingest", "--contract", tmp_path / "desk.kern")
+    assert "is not in force" in refused.stderr
+    assert run("apply", tmp_path / "desk.kern").exit_code == 0
+    due = ("ingest", "--due", "--contract", tmp_path / "desk.kern")
+    assert "1 written" in run(*due).stderr
+    # that of the other is due still
+    assert "no source is due" in run(*due).stderr
 
 
 def test_a_model_that_nothing_runs_is_told_with_those_that_run(
