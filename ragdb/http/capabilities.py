@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel
 
 from ragdb.client._generated.rows import CapabilitySchemasRow
+from ragdb.client.counting import LISTED
 from ragdb.client.rows import record
 from ragdb.http.gate import STATUSES, Answer
 from ragdb.http.hints import spoken
@@ -45,7 +46,7 @@ def register(app: FastAPI, server: Server) -> None:
         responses=failures(),
     )
     async def capabilities(
-        request: Request, _: Token, prefix: Prefix = "", after: After = "", count: Count = 20
+        request: Request, _: Token, prefix: Prefix = "", after: After = "", count: Count = LISTED
     ) -> Answer:
         """List the capabilities that the caller can route to, with their limits and schemas.
 

@@ -9,10 +9,11 @@ from fastapi import FastAPI, Path, Query, Request
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from ragdb.client._generated import rows
+from ragdb.client.counting import LISTED
 from ragdb.client.rows import record
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Count, Routes, Token, failures
+from ragdb.http.routes import After, Count, Prefix, Routes, Token, failures
 from ragdb.http.server import Server
 
 Corpus = Annotated[
@@ -54,11 +55,29 @@ class Space(BaseModel):
     backlog: int = Field(description="Chunks that wait for one.")
 
 
+class Totals(BaseModel):
+    """What all corpora together have, and how long the lists are of which some rows are shown."""
+
+    corpora: int
+    documents: int
+    chunks: int
+    tokens: int
+    size_bytes: int
+    spaces: int
+    jobs: int
+    advice: int
+    faults: int = Field(description="How much of the advice is about faults.")
+
+
 class Status(BaseModel):
+    """Of each list the first; the next page of spaces begins after `next`, null at the end."""
+
     has_worker: bool
+    totals: Totals
     spaces: list[Space]
     jobs: list[rows.JobStatusRow]
-    advice: list[rows.Advice] = Field(description="What is to be done, and how.")
+    advice: list[rows.Advice] = Field(description="What is to be done, and how; faults first.")
+    next: str | None
 
 
 class Map(BaseModel):
@@ -126,18 +145,35 @@ def _add_state(app: FastAPI, server: Server) -> None:
             return Answer({"traffic": list(await db.traffic(since, until, corpus))})
 
     @routes.get("/api/status", response_model=Status)
-    async def status(request: Request, _: Token) -> Answer:
-        """Return how far the embeddings of corpora are, what workers have yet to do, and advice."""
+    async def status(
+        request: Request, _: Token, prefix: Prefix = "", after: After = "", count: Count = LISTED
+    ) -> Answer:
+        """Return how far the embeddings of corpora are, what workers have yet to do, and advice.
+
+        The spaces come by the names of their corpora: `count` and what else the last corpus has.
+        """
         async with server.transaction(request) as db:
-            spaces = [record(row) for row in personal.served(await db.embedding_status())]
+            listed = await db.embedding_status(None, False, prefix, after, count)
+            spaces = [record(row) for row in personal.served(listed)]
             for space in spaces:
                 oldest = space.pop("oldest")
                 space["oldest_s"] = oldest and oldest.total_seconds()
             jobs = personal.served(await db.job_status())
             has_worker = await db.has_worker()
             advice = personal.served(await db.advice())
-        told = {"has_worker": has_worker, "spaces": spaces, "jobs": jobs, "advice": advice}
-        return Answer(told)
+            totals = record(await db.count_corpora(with_personal=False))
+        faults = sum(row.is_fault for row in advice)
+        totals |= {"jobs": len(jobs), "advice": len(advice), "faults": faults}
+        return Answer(
+            {
+                "has_worker": has_worker,
+                "totals": totals,
+                "spaces": spaces,
+                "jobs": jobs[:count],
+                "advice": advice[:count],
+                "next": listed[-1].corpus if len(listed) >= count else None,
+            }
+        )
 
     @app.get(
         "/api/corpora/{corpus}/map", tags=["Corpora"], response_model=Map, responses=failures(404)

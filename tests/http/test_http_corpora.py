@@ -91,8 +91,29 @@ def test_corpora_and_their_capabilities_come_by_pages(start: Start) -> None:
     assert [len(row["corpora_available"]) for (row,) in ingests] == [20, 20, 12]
     (last,) = pages("/capabilities", "capabilities", prefix="m", after="m146")
     assert len([row for row in last if row["name"] == "rag.query"]) == 2
-    for path in ("/api/corpora", "/capabilities"):
+    for path in ("/api/corpora", "/capabilities", "/api/status"):
         assert api("GET", f"{path}?count=0").status == 400
+    with psycopg.connect(api.dsn) as db:
+        wanted = [name for name in names if name.startswith("m")]
+        db.execute("select ragdb.embed_corpus(unnest(%s::text[]), 'hash')", (wanted,))
+        db.execute("select ragdb.put_text(unnest(%s::text[]), 'a.txt', 'a kite')", (wanted,))
+        db.execute("set role writer")
+        db.execute("select ragdb.put_text('personal', 'a.txt', 'my own')")
+        listed = db.execute("select sum(documents), sum(chunks) from ragdb.list_corpora()")
+        documents, chunks = listed.fetchone() or (0, 0)
+        db.commit()
+    spaces = pages("/api/status", "spaces")
+    corpora = [row["corpus"] for page in spaces for row in page]
+    assert [name for name in corpora if name in wanted] == wanted
+    assert [len(page) for page in spaces][:2] == [20, 20]
+    assert pages("/api/status", "spaces", prefix="m14", count=100)[0][-1]["corpus"] == "m148"
+    told = api("GET", "/api/status", role=mine).body
+    # nothing of the personal one is counted
+    assert told["totals"].items() >= {
+        "corpora": len(names), "documents": documents - 1, "chunks": chunks - 1,
+        "spaces": len(corpora), "jobs": 0, "faults": 0,
+    }.items()  # fmt: skip
+    assert (len(told["advice"]), told["totals"]["advice"] >= 49) == (20, True)
 
 
 def test_synonyms_find_what_is_called_otherwise(library: Api) -> None:
