@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -10,6 +11,8 @@ from fastapi import APIRouter, Query, Request
 from psycopg.errors import InsufficientPrivilege
 from starlette.responses import HTMLResponse
 
+from ragdb.client._generated import rows
+from ragdb.client.client import AsyncClient
 from ragdb.http import personal
 from ragdb.studio import reports
 from ragdb.studio.pages import Studio
@@ -23,8 +26,12 @@ def register(router: APIRouter, studio: Studio) -> None:
     async def health(request: Request, named: Name = "", after: Name = "") -> HTMLResponse:
         now = datetime.now(UTC)
         async with studio.transaction(request) as db:
-            corpora = personal.served(await db.list_corpora(), "name")
-            spaces = personal.served(await db.embedding_status())
+            counts = await db.count_corpora(with_personal=False)
+            # what a name has inside is looked for in all
+            listed = await db.list_corpora(after=after, count=None if named else PAGE + 1)
+            found = [row for row in listed if named in row.name]
+            corpora = personal.served(found[:PAGE], "name")
+            spaces = await _spaces(db, [row.name for row in corpora], after)
             jobs = personal.served(await db.job_status())
             has_worker = await db.has_worker()
             buckets = await db.traffic(now - timedelta(hours=24), now)
@@ -34,23 +41,31 @@ def register(router: APIRouter, studio: Studio) -> None:
                 async with db.connection.transaction():
                     ledger = await db.ledger_status()
             advice = personal.served(await db.advice())
-        rest = [row for row in corpora if named in row.name and row.name > after]
-        shown = {row.name for row in rest[:PAGE]}
         return studio.page(
             request,
             "health.html",
-            corpora=rest[:PAGE],
-            all_corpora=len(corpora),
-            next=rest[PAGE - 1].name if rest[PAGE:] else None,
+            corpora=corpora,
+            counts=counts,
+            next=found[PAGE - 1].name if found[PAGE:] else None,
             named=named,
             after=after,
             most=PAGE,
-            spaces=[row for row in spaces if row.corpus in shown],
-            all_spaces=len(spaces),
+            spaces=spaces,
             jobs=jobs,
             has_worker=has_worker,
             ledger=ledger,
             advice=advice,
-            pieces=[row for row in corpora if not row.parts],
             **reports.traffic(buckets),
         )
+
+
+async def _spaces(
+    db: AsyncClient, corpora: Sequence[str], after: str
+) -> list[rows.EmbeddingStatusRow]:
+    """The spaces of some corpora, which come after a name; pages of others may lie between."""
+    found: list[rows.EmbeddingStatusRow] = []
+    while corpora and after < corpora[-1]:
+        page = await db.embedding_status(None, False, "", after, PAGE)
+        found += [row for row in page if row.corpus in corpora]
+        after = page[-1].corpus if len(page) >= PAGE else corpora[-1]
+    return found

@@ -46,11 +46,12 @@ def register(router: APIRouter, studio: Studio) -> None:
             corpora, chosen = await studio.corpora(db, corpus, of_parts=False)
             if not corpus:
                 chosen = await _first_embedded(db, corpora) or chosen
-            placed, asked = [], None
+            placed, asked, chunks = [], None, 0
             found: dict[str, int] = {}
             if chosen is not None and q.strip():
                 found = {hit.chunk_id: hit.rank for hit in await db.search(chosen, q, LIT)}
             if chosen is not None:
+                chunks = (await db.corpus_info(chosen)).chunks
                 placed = list(await db.map_corpus(chosen, count, q.strip() or None, [*found]))
             if placed and placed[-1].chunk_id is None:
                 asked = _place(placed.pop())
@@ -69,7 +70,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             points=sorted(points, key=lambda point: point.is_lit),
             groups=[(name, n, inks.get(name, "others")) for name, n in groups.most_common(INKS)],
             others=sum(groups.values()) - sum(n for _, n in groups.most_common(INKS)),
-            chunks=next((c.chunks for c in corpora if c.name == chosen), 0),
+            chunks=chunks,
             found=found,
             asked=asked,
         )

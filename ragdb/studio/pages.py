@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.resources import files
@@ -47,6 +47,12 @@ VIEWS = (
 OFFERED = 200  # corpora to choose from; a page of thousands takes long to load
 # what shows all corpora
 UNDIVIDED = ("evals", "health")
+
+
+class Choice(list[rows.ListCorporaRow]):
+    """The corpora to choose from; where they are many, those that changed last, and how many."""
+
+    of_many: int | None = None
 
 
 class Studio:
@@ -91,18 +97,29 @@ class Studio:
 
     async def corpora(
         self, db: AsyncClient, named: str | None, of_parts: bool = True
-    ) -> tuple[list[Any], str | None]:
+    ) -> tuple[Choice, str | None]:
         """The corpora to choose from, and the one that is meant: named, or the first.
 
         A view of corpora in one piece shows the first part of one that is made of parts.
         """
-        listed = personal.served(await db.list_corpora(), "name")
-        found = [c for c in listed if c.name != "system" or named == "system"]
-        shown = [c for c in found if (of_parts or not c.parts) and c.moved_to is None]
+
+        def shown(listed: Sequence[rows.ListCorporaRow]) -> Choice:
+            found = personal.served(listed, "name")
+            found = [c for c in found if c.name != "system" or named == "system"]
+            return Choice(c for c in found if (of_parts or not c.parts) and c.moved_to is None)
+
+        listed = await db.list_corpora(count=OFFERED + 1)
+        choice = by_name = shown(listed)
+        if len(listed) > OFFERED:
+            choice = shown(await db.list_corpora(count=OFFERED, by_change=True))
+            choice.of_many = (await db.count_corpora(with_personal=False)).corpora
         if named:
-            parts = [c.name for c in shown if not of_parts and c.part_of == named]
-            return shown, parts[0] if parts else self.server.served(named)
-        return shown, shown[0].name if shown else None
+            whole = [] if of_parts else await db.list_corpora(named, count=1)
+            if whole and whole[0].name == named and whole[0].parts:
+                parts = [part.name for part in await db.list_parts(named) if not part.is_elsewhere]
+                return choice, parts[0] if parts else named
+            return choice, self.server.served(named)
+        return choice, next((c.name for c in [*by_name, *choice]), None)
 
     @staticmethod
     async def evals(db: AsyncClient, corpus: str | None = None) -> list[rows.ListEvalsRow]:
@@ -145,7 +162,6 @@ def environment() -> Environment:
         "shown": charts.shown,
     }
     made.globals |= {
-        "offered": OFFERED,
         "address": address,
         "chart": charts,
         "in_document": in_document,

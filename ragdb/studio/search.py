@@ -69,7 +69,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             meant = waiting = None
             embedder = await db.corpus_embedder(chosen) if chosen is not None else None
             part = await _lexical_part(db, embedder) if weight is None else weight
-            is_bare = any(one.name == chosen and not one.chunks for one in corpora)
+            is_bare = chosen is not None and not (await db.corpus_info(chosen)).chunks
             asked = {"lexical_weight": weight, "syntax": syntax, "per_document": per_document}
             evals: list[rows.ListEvalsRow] = []
             if chosen is not None and q.strip():

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterator
 from types import SimpleNamespace
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, Mock
 
 import httpx2 as httpx
 import psycopg
@@ -14,6 +14,7 @@ import pytest
 
 import ragdb
 from ragdb.studio.map import _first_embedded
+from ragdb.studio.pages import Studio
 from tests.conftest import Server
 from tests.embedding import put
 from tests.http.conftest import Api, fill, served
@@ -113,6 +114,19 @@ def test_the_map_asks_a_few_corpora_alone_whether_they_have_embeddings() -> None
     corpora = [SimpleNamespace(name=name, chunks=1) for name in NAMES]
     assert asyncio.run(_first_embedded(db, corpora)) is None
     assert db.corpus_embedder.await_count == 20
+
+
+def test_a_choice_of_many_corpora_asks_the_database_for_a_page() -> None:
+    row = {"part_of": None, "parts": None, "moved_to": None}
+    listed = [SimpleNamespace(name=name, **row) for name in NAMES]
+    db = AsyncMock()
+    db.list_corpora.side_effect = lambda *_, count, by_change=False: (
+        listed[::-1][:count] if (by_change) else listed[:count]
+    )
+    db.count_corpora.return_value = SimpleNamespace(corpora=MANY)
+    choice, chosen = asyncio.run(Studio(Mock()).corpora(db, None))
+    assert (chosen, choice.of_many) == (NAMES[0], MANY)
+    assert [one.name for one in choice] == NAMES[:-201:-1]
 
 
 def test_few_corpora_are_chosen_from_a_list(site: Api) -> None:
