@@ -85,7 +85,9 @@ def fetch(served: Served, arguments: Json) -> Json:
             with suppress(DocumentNotFound), db.connection.transaction():
                 return document(db, corpus, db.get_document(corpus, own).doc_cid, own)
             raise
-        beside = [row.chunk_id for row in db.document_chunks(corpus, chunk.source)]
+        first = max(chunk.ordinal - 1, 0)
+        around = db.document_chunks(corpus, chunk.source, first, chunk.ordinal - first + 2)
+        beside = [row.chunk_id for row in around]
     at = beside.index(own)
     metadata = {
         "corpus": corpus,

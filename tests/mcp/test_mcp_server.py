@@ -31,6 +31,7 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
+from ragdb.client._generated.functions import Functions
 from ragdb.contracts import contract_file, declarations
 from ragdb.errors import RagdbError
 from ragdb.ingest import ingest
@@ -676,6 +677,30 @@ def test_passages_lead_to_their_neighbours_and_to_the_whole_document(clone: str)
     whole = call(clone, "fetch", {"id": passage["metadata"]["document"]})
     assert whole["text"].split() == text.split()
     assert not whole["metadata"]["is_cut"]
+
+
+def test_a_passage_reads_no_more_than_its_neighbours(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "\n\n".join(f"Paragraph {n} tells of " + f"matter{n} " * 60 for n in range(8))
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        db.put_text("docs", "a.txt", text)
+        chunks = [f"docs/{chunk.chunk_id}" for chunk in db.document_chunks("docs", "a.txt")]
+    read: list[int] = []
+    ask = Functions.document_chunks
+
+    def counted(*arguments: Any) -> Any:
+        found = ask(*arguments)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(Functions, "document_chunks", counted)
+    assert len(chunks) > 5
+    for before, one, after in zip([None, *chunks], chunks, [*chunks[1:], None], strict=False):
+        found = call(clone, "fetch", {"id": one})["metadata"]
+        assert (found.get("previous"), found.get("next")) == (before, after)
+    assert read == [2, *[3] * (len(chunks) - 2), 2]
 
 
 def test_a_search_says_when_it_had_to_do_without_the_embedding(
