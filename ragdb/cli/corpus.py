@@ -181,6 +181,9 @@ def synonyms(
     remove: Annotated[
         list[str] | None, typer.Option(metavar="WORD", help="Word to take out; repeat for more.")
     ] = None,
+    prefix: Annotated[str, typer.Option(help="Only words that begin so.")] = "",
+    after: Annotated[str, typer.Option(help="Only words that come after this one.")] = "",
+    limit: Annotated[int | None, typer.Option(help="Largest number of words; else all.")] = None,
 ) -> None:
     """List the synonyms of a corpus, after adding or removing some."""
     with session.connect() as db:
@@ -188,9 +191,10 @@ def synonyms(
             db.add_synonyms(corpus, [word.strip() for word in words.split(",")])
         for word in remove or []:
             db.remove_synonyms(corpus, word)
+        nothing = "no synonyms: `ragdb corpus synonyms CORPUS --add WORD,WORD` makes some"
         session.rows(
-            db.list_synonyms(corpus),
-            empty="no synonyms: `ragdb corpus synonyms CORPUS --add WORD,WORD` makes some",
+            db.list_synonyms(corpus, prefix, after, limit),
+            empty="no word with synonyms is there" if prefix or after else nothing,
         )
 
 
@@ -233,14 +237,17 @@ def diff(
     until: Annotated[
         str | None, typer.Argument(metavar="VERSION|TIME", help="The later one; else today.")
     ] = None,
+    prefix: Annotated[str, typer.Option(help="Only sources that begin so.")] = "",
+    after: Annotated[str, typer.Option(help="Only sources that come after this one.")] = "",
+    limit: Annotated[int | None, typer.Option(help="Largest number of sources; else all.")] = None,
 ) -> None:
     """List which sources were added, replaced, deleted or erased between two versions."""
     with session.connect() as db:
         first = version(db, corpus, "the earlier", since)
         assert first is not None
-        found = db.diff_corpus(corpus, first, version(db, corpus, "the later", until))
+        last = version(db, corpus, "the later", until)
         session.rows(
-            found,
+            db.diff_corpus(corpus, first, last, prefix, after, limit),
             "source change title_before title_after chunks_before chunks_after",
             empty="no source differs",
         )

@@ -24,6 +24,8 @@ DocumentId = Annotated[
         description="One of its sources, its external id, or the doc_cid of its bytes.",
     ),
 ]
+SourcePrefix = Annotated[str, Query(max_length=2048, description="How sources begin.")]
+AfterSource = Annotated[str, Query(max_length=2048, description="The last source seen.")]
 Reason = Annotated[
     str | None, Query(min_length=1, max_length=10000, description="Why, for the record.")
 ]
@@ -83,7 +85,10 @@ class DocumentAnswer(BaseModel):
 
 
 class Synonyms(BaseModel):
+    """Words in their order; the next page begins after `next`, null at the end."""
+
     synonyms: list[rows.ListSynonymsRow]
+    next: str | None
 
 
 class Added(BaseModel):
@@ -155,8 +160,8 @@ def _documents(routes: Routes, server: Server) -> None:
         request: Request,
         corpus: Corpus,
         _: Token,
-        prefix: Annotated[str, Query(max_length=2048, description="How sources begin.")] = "",
-        after: Annotated[str, Query(max_length=2048, description="The last source seen.")] = "",
+        prefix: SourcePrefix = "",
+        after: AfterSource = "",
         count: Count = 100,
     ) -> Answer:
         """List the documents of a corpus by their source."""
@@ -210,11 +215,19 @@ def _synonyms(routes: Routes, server: Server) -> None:
     path = f"{CORPUS}/synonyms"
 
     @routes.get(path, response_model=Synonyms)
-    async def list_synonyms(request: Request, corpus: Corpus, _: Token) -> Answer:
-        """List the words of a corpus that have synonyms."""
+    async def list_synonyms(
+        request: Request,
+        corpus: Corpus,
+        _: Token,
+        prefix: Annotated[str, Query(max_length=200, description="How words begin.")] = "",
+        after: Annotated[str, Query(max_length=200, description="The last word seen.")] = "",
+        count: Count | None = None,
+    ) -> Answer:
+        """List the words of a corpus that have synonyms: all, or `count` of them."""
         async with server.transaction(request) as db:
-            listed = await db.list_synonyms(server.served(corpus))
-        return Answer({"synonyms": listed})
+            listed = await db.list_synonyms(server.served(corpus), prefix, after, count)
+        goes_on = listed[-1].word if len(listed) == count else None
+        return Answer({"synonyms": listed, "next": goes_on})
 
     @routes.post(path, response_model=Added)
     async def add_synonyms(request: Request, corpus: Corpus, body: Words, _: Token) -> Answer:

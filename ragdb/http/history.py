@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 from ragdb.client._generated import rows
 from ragdb.client.rows import record
 from ragdb.http import models as m
-from ragdb.http.corpora import CORPUS, Corpus
+from ragdb.http.corpora import CORPUS, AfterSource, Corpus, SourcePrefix
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Count, Routes, Token
 from ragdb.http.server import Server
@@ -47,6 +47,9 @@ class Versions(BaseModel):
 
 
 class Differences(BaseModel):
+    """Differences in the order of `source`; the next page begins after `next`, null at the end."""
+
+    next: str | None
     differences: list[rows.DiffCorpusRow]
 
 
@@ -93,12 +96,20 @@ def register(app: FastAPI, server: Server) -> None:
 
     @routes.get(f"{CORPUS}/diff", response_model=Differences)
     async def diff_corpus(
-        request: Request, corpus: Corpus, _: Token, since: Version, until: Version | None = None
+        request: Request,
+        corpus: Corpus,
+        _: Token,
+        since: Version,
+        until: Version | None = None,
+        prefix: SourcePrefix = "",
+        after: AfterSource = "",
+        count: Count | None = None,
     ) -> Answer:
-        """List the sources that differ between two versions of a corpus."""
+        """List the sources that differ between two versions of a corpus: all, or `count`."""
         async with server.transaction(request) as db:
-            found = await db.diff_corpus(server.served(corpus), since, until)
-        return Answer({"differences": found})
+            found = await db.diff_corpus(server.served(corpus), since, until, prefix, after, count)
+        goes_on = found[-1].source if len(found) == count else None
+        return Answer({"differences": found, "next": goes_on})
 
     @routes.post(f"{CORPUS}/erase", response_model=rows.EraseSourceRow)
     async def erase_source(request: Request, corpus: Corpus, body: Erased, _: Token) -> Answer:

@@ -109,7 +109,8 @@ comment on function ragdb.remove_synonyms is
   'Takes a word out of the synonyms of a corpus, and returns how many pairs had it. Raises RG400, '
   'RG401, RG404.';
 
-create or replace function ragdb.list_synonyms(corpus text)
+create or replace function ragdb.list_synonyms(
+  corpus text, prefix text default '', after text default '', count integer default null)
 returns table (word text, synonyms text[])
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -118,10 +119,15 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.whole_of(ragdb_internal.open_corpus(corpus, 'read', true));
 begin
+  perform ragdb_internal.check_paged(prefix, after, 'word'),
+    ragdb_internal.check_listed(coalesce(count, 1), 'words');
   return query
     select s.word, array_agg(s.means order by s.means) from ragdb.synonyms s
-    where s.corpus_id = v_corpus.corpus_id group by s.word order by s.word;
+    where s.corpus_id = v_corpus.corpus_id and starts_with(s.word, prefix)
+      and s.word > after collate "C"
+    group by s.word order by s.word limit count;
 end $$;
 comment on function ragdb.list_synonyms is
-  'Lists the words of a corpus, or of its whole, that have synonyms, with these. '
+  'Lists the words of a corpus, or of its whole, that have synonyms, with these: those that begin '
+  'with a prefix and come after a given one, at most count (1 to 10000; null: all). '
   'Raises RG400, RG404.';

@@ -99,8 +99,8 @@ def test_corpora_and_their_capabilities_come_by_pages(start: Start) -> None:
         db.execute("select ragdb.put_text(unnest(%s::text[]), 'a.txt', 'a kite')", (wanted,))
         db.execute("set role writer")
         db.execute("select ragdb.put_text('personal', 'a.txt', 'my own')")
-        listed = db.execute("select sum(documents), sum(chunks) from ragdb.list_corpora()")
-        documents, chunks = listed.fetchone() or (0, 0)
+        sums = db.execute("select sum(documents), sum(chunks) from ragdb.list_corpora()")
+        documents, chunks = sums.fetchone() or (0, 0)
         db.commit()
     spaces = pages("/api/status", "spaces")
     corpora = [row["corpus"] for page in spaces for row in page]
@@ -124,6 +124,9 @@ def test_synonyms_find_what_is_called_otherwise(library: Api) -> None:
     assert library("POST", path, words, role="reader").status == 401
     assert library("POST", path, words, role="writer").body == {"added": 2}
     assert {"word": "pledge", "synonyms": ["deposit"]} in library("GET", path).body["synonyms"]
+    page = library("GET", f"{path}?prefix=p&count=1").body
+    assert page == {"synonyms": [{"word": "pledge", "synonyms": ["deposit"]}], "next": "pledge"}
+    assert library("GET", f"{path}?after=pledge&count=1").body == {"synonyms": [], "next": None}
     assert "deposit" in library("POST", "/api/search", search).body["hits"][0]["text"].lower()
     assert library("DELETE", f"{path}?word=pledge", role="writer").body["removed"] == 2
     assert library("POST", "/api/search", search).body["hits"] == []

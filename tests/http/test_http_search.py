@@ -224,6 +224,10 @@ def test_a_corpus_is_searched_as_it_was(library: Api) -> None:
         "differences"
     ]
     assert (changed["source"], changed["change"]) == ("a.md", "replaced")
+    path = f"/api/corpora/past/diff?since={first}&count=1"
+    pages = [library("GET", path + more, role="admin").body for more in ("", "&after=a.md")]
+    assert pages == [{"differences": [changed], "next": "a.md"}, {"differences": [], "next": None}]
+    assert library("GET", f"{path}&prefix=b", role="admin").body["differences"] == []
     assert library("DELETE", "/api/corpora/past", role="admin").status == 200
 
 

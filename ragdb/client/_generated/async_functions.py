@@ -463,7 +463,13 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(call, given)
 
     async def diff_corpus(
-        self, corpus: str, since: int, until: int | None = None
+        self,
+        corpus: str,
+        since: int,
+        until: int | None = None,
+        prefix: str = "",
+        after: str = "",
+        count: int | None = None,
     ) -> Rows[rows.DiffCorpusRow]:
         return await self._rows(calls.DIFF_CORPUS, rows.DiffCorpusRow, locals())
 
@@ -1100,7 +1106,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_static_models(self) -> Rows[rows.ListStaticModelsRow]:
         return await self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow, locals())
 
-    async def list_synonyms(self, corpus: str) -> Rows[rows.ListSynonymsRow]:
+    async def list_synonyms(
+        self, corpus: str, prefix: str = "", after: str = "", count: int | None = None
+    ) -> Rows[rows.ListSynonymsRow]:
         return await self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, locals())
 
     async def list_text_configs(self) -> Rows[rows.ListTextConfigsRow]:

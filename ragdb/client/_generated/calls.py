@@ -305,7 +305,17 @@ DID_YOU_MEAN_1 = Call(
 DID_YOU_MEAN_2 = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
-DIFF_CORPUS = Call("diff_corpus", {"corpus": "text", "since": "bigint", "until": "bigint"})
+DIFF_CORPUS = Call(
+    "diff_corpus",
+    {
+        "corpus": "text",
+        "since": "bigint",
+        "until": "bigint",
+        "prefix": "text",
+        "after": "text",
+        "count": "integer",
+    },
+)
 DOCUMENT_CHUNKS = Call(
     "document_chunks",
     {"corpus": "text", "document": "text", "first": "integer", "count": "integer"},
@@ -671,7 +681,9 @@ LIST_SOURCES = Call(
     "list_sources", {"only_due": "boolean", "prefix": "text", "after": "text", "count": "integer"}
 )
 LIST_STATIC_MODELS = Call("list_static_models", {})
-LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
+LIST_SYNONYMS = Call(
+    "list_synonyms", {"corpus": "text", "prefix": "text", "after": "text", "count": "integer"}
+)
 LIST_TEXT_CONFIGS = Call("list_text_configs", {})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(

@@ -856,13 +856,20 @@ class Functions(Caller):
         return self._value(call, given)
 
     def diff_corpus(
-        self, corpus: str, since: int, until: int | None = None
+        self,
+        corpus: str,
+        since: int,
+        until: int | None = None,
+        prefix: str = "",
+        after: str = "",
+        count: int | None = None,
     ) -> Rows[rows.DiffCorpusRow]:
         """Returns the sources whose documents differ between two versions of a corpus (until
         null: today), in the order of their bytes: change is added, deleted, replaced (other
         bytes), changed (the same bytes with another title or metadata, or a conversation that
         grew), or erased: what was there was erased on purpose, so that nothing can be said of
-        it. Raises RG400, RG404, RG437.
+        it. Of the sources those are returned that begin with a prefix and come after a given
+        one, at most count (1 to 10000; null: all). Raises RG400, RG404, RG437.
         """
         return self._rows(calls.DIFF_CORPUS, rows.DiffCorpusRow, locals())
 
@@ -2051,9 +2058,12 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow, locals())
 
-    def list_synonyms(self, corpus: str) -> Rows[rows.ListSynonymsRow]:
-        """Lists the words of a corpus, or of its whole, that have synonyms, with these. Raises
-        RG400, RG404.
+    def list_synonyms(
+        self, corpus: str, prefix: str = "", after: str = "", count: int | None = None
+    ) -> Rows[rows.ListSynonymsRow]:
+        """Lists the words of a corpus, or of its whole, that have synonyms, with these: those
+        that begin with a prefix and come after a given one, at most count (1 to 10000; null:
+        all). Raises RG400, RG404.
         """
         return self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, locals())
 

@@ -186,6 +186,54 @@ def test_what_changed_is_named_by_source(committed: Connection, books: dict[str,
         books["deleted"], books["first"]).startswith("RG400 since is")  # fmt: skip
 
 
+def test_what_changed_is_named_by_pages(committed: Connection, books: dict[str, int]) -> None:
+    def changes(arguments: str) -> list[tuple[str, str]]:
+        asked = f"select source, change from ragdb.diff_corpus('books', %s, null, {arguments})"
+        return committed.execute(asked.encode(), (books["first"],)).fetchall()
+
+    everyone = changes("''")
+    assert [source for source, _ in everyone] == ["a.md", "b.md", "c.md"]
+    assert changes("count => 2") == everyone[:2]
+    assert changes("after => 'a.md', count => 1") == everyone[1:2]
+    assert changes("prefix => 'c', after => 'b.md'") == everyone[2:]
+    assert changes("after => 'c.md'") == []
+    for arguments, said in (("count => 0", "count is 0"), ("after => null", "after is null")):
+        asked = f"select * from ragdb.diff_corpus('books', %s, null, {arguments})"
+        assert refused(committed, asked, books["first"]).startswith(f"RG400 {said}")
+
+
+# rows of documents and of their sources that the transaction has read
+READ = """
+    select sum(pg_stat_get_xact_tuples_returned(c.oid)) from pg_class c
+    where c.oid in ('ragdb.documents'::regclass, 'ragdb.document_sources'::regclass)
+      or c.oid in (select indexrelid from pg_index
+        where indrelid in ('ragdb.documents'::regclass, 'ragdb.document_sources'::regclass))
+    """
+
+
+def test_what_changed_is_found_without_reading_the_corpus(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('large', history => '1 day')")
+        texts = [text_document(f"{n}.md", f"text {n}") for n in range(2000)]
+        db.execute("select count(*) from ragdb.put_documents('large', %s)", (Jsonb(texts),))
+        first = store(db, "large", "old.md", "An orbit.")
+        store(db, "large", "7.md", "A bridge.")
+        retitled = [{**text_document("9.md", "text 9"), "title": "Nine"}]
+        db.execute("select count(*) from ragdb.put_documents('large', %s)", (Jsonb(retitled),))
+        store(db, "large", "new.md", "Winter music.")
+        db.execute("select ragdb.delete_source('large', 'old.md')")
+        db.execute("analyze ragdb.documents, ragdb.document_sources, ragdb.past_rows")
+        changes = "select source, change from ragdb.diff_corpus('large', %s)"
+        for _ in range(8):  # also by a plan that is kept
+            with db.transaction():
+                before = one(db, READ)
+                assert db.execute(changes, (first,)).fetchall() == [
+                    ("7.md", "replaced"), ("9.md", "changed"), ("new.md", "added"),
+                    ("old.md", "deleted"),
+                ]  # fmt: skip
+                assert one(db, READ) - before < 100
+
+
 def test_a_version_is_listed_and_found_by_its_time(
     committed: Connection, books: dict[str, int]
 ) -> None:
