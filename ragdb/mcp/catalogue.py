@@ -290,10 +290,15 @@ BUILTIN: dict[str, Builtin] = {
     "list_synonyms": Builtin(
         "List synonyms",
         "Lists the words of a corpus that stand for others.",
-        {"corpus": CORPUS},
+        {
+            "corpus": CORPUS,
+            "prefix": string("How words begin."),
+            "after": string("Last seen."),
+            "count": count(100),
+        },
         ("corpus",),
         reading.list_synonyms,
-        result(synonyms=LIST),
+        result({"note": string("Whether there are more.")}, synonyms=LIST),
     ),
     **explaining.TOOLS,
 }

@@ -9,9 +9,9 @@ from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.evidence import asking as evidence_asking
 from ragdb.mcp.builtin import CLIENT, document_id
-from ragdb.mcp.served import Json, Served, ToolError
+from ragdb.mcp.served import MOST, Json, Served, ToolError
 
-CORPORA = 100  # in a list of corpora, unless more are asked for
+LISTED = 100  # corpora, or words with synonyms, unless more are asked for
 # what lists show: a model has to read all of it, and what is left out is shown one by one
 DOCUMENT = (
     "source", "title", "language", "media_type", "external_id", "pages", "chunks",
@@ -61,7 +61,7 @@ def count_matches(served: Served, arguments: Json) -> Json:
 
 def list_corpora(served: Served, arguments: Json) -> Json:
     prefix, after = arguments.get("prefix", ""), arguments.get("after", "")
-    most = arguments.get("count", CORPORA)
+    most = arguments.get("count", LISTED)
     listed, is_last = served.page(prefix, after, most)
     more: Json = {}
     if not is_last:
@@ -192,5 +192,11 @@ def list_promoted(served: Served, arguments: Json) -> Json:
 
 
 def list_synonyms(served: Served, arguments: Json) -> Json:
+    most = arguments.get("count", LISTED)
+    how = {"count": min(most + 1, MOST)}
     with served.database() as db:
-        return {"synonyms": [record(row) for row in db.list_synonyms(arguments["corpus"])]}
+        listed = db.list_synonyms(**{**arguments, **how})
+    more: Json = {}
+    if len(listed) > most:
+        more["note"] = "There are more: give the last word as after, or a prefix."
+    return {"synonyms": [record(row) for row in listed[:most]], **more}

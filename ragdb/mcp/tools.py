@@ -26,7 +26,7 @@ from ragdb.mcp.catalogue import BUILTIN
 from ragdb.mcp.changes import CHANGES
 from ragdb.mcp.federated import PEERS
 from ragdb.mcp.ids import own
-from ragdb.mcp.reading import CORPORA
+from ragdb.mcp.reading import LISTED
 from ragdb.mcp.served import Json, Served, ToolError
 from ragdb.mcp.shapes import Builtin, annotations_of, object_of
 
@@ -147,7 +147,7 @@ class Tools(Served):
 
     def resources(self, after: str) -> types.ListResourcesResult:
         """Corpora behind one by name; where there are more, the cursor is the last one's name."""
-        listed, is_last = self.page("", after, CORPORA)
+        listed, is_last = self.page("", after, LISTED)
         found = [
             types.Resource(
                 uri=f"ragdb://corpus/{row.name}",

@@ -35,7 +35,7 @@ from ragdb.client._generated.functions import Functions
 from ragdb.contracts import contract_file, declarations
 from ragdb.errors import RagdbError
 from ragdb.ingest import ingest
-from ragdb.mcp.reading import CORPORA
+from ragdb.mcp.reading import LISTED
 from ragdb.mcp.served import ToolError
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
@@ -254,8 +254,10 @@ def test_what_a_list_returns_unless_told_is_said(dsn: str) -> None:
         if "count" in properties:
             verb = getattr(ragdb.Database, verbs.get(tool, tool))
             taken = inspect.signature(verb).parameters
-            # the database lists all corpora
-            default = CORPORA if tool == "list_corpora" else taken["count"].default
+            default = taken["count"].default
+            # of these the database lists all
+            if tool in ("list_corpora", "list_synonyms"):
+                default = LISTED
             assert f"; {default} unless given" in properties["count"]["description"], tool
 
 
@@ -679,6 +681,23 @@ def test_passages_lead_to_their_neighbours_and_to_the_whole_document(clone: str)
     assert not whole["metadata"]["is_cut"]
 
 
+def test_many_synonyms_come_by_pages(clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        for n in range(100, 155):
+            db.add_synonyms("docs", [f"a{n}", f"b{n}"])
+
+    def page(**how: Any) -> tuple[list[str], bool]:
+        found = call(clone, "list_synonyms", {"corpus": "docs", **how})
+        return [row["word"] for row in found["synonyms"]], "There are more" in found.get("note", "")
+
+    words = [f"{letter}{n}" for letter in "ab" for n in range(100, 155)]
+    assert page() == (words[:100], True)
+    assert page(after=words[99]) == (words[100:], False)
+    assert page(prefix="b", count=55) == (words[55:], False)
+    assert page(count=10000) == (words, False)
+
+
 def test_a_passage_reads_no_more_than_its_neighbours(
     clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -697,8 +716,8 @@ def test_a_passage_reads_no_more_than_its_neighbours(
 
     monkeypatch.setattr(Functions, "document_chunks", counted)
     assert len(chunks) > 5
-    for before, one, after in zip([None, *chunks], chunks, [*chunks[1:], None], strict=False):
-        found = call(clone, "fetch", {"id": one})["metadata"]
+    for before, chunk, after in zip([None, *chunks], chunks, [*chunks[1:], None], strict=False):
+        found = call(clone, "fetch", {"id": chunk})["metadata"]
         assert (found.get("previous"), found.get("next")) == (before, after)
     assert read == [2, *[3] * (len(chunks) - 2), 2]
 
