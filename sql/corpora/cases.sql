@@ -20,25 +20,27 @@ begin atomic
   with n as materialized (
     select x.* from ragdb.contract_nodes x
     where x.contract = declared_cases.contract and x.version = declared_cases.version
-      and x.node in ('retriever', 'rag', 'ragEval', 'ragCase', 'ragAssert')),
-  a as materialized (
-    select x.parent_no, pg_catalog.jsonb_agg(x.keys order by x.node_no) as asserts
-    from n x where x.node = 'ragAssert' group by x.parent_no)
+      and x.node in ('retriever', 'rag', 'ragEval'))
   select o.corpus_id, e.rag, e.name, c.name,
     pg_catalog.row_number() over (partition by e.node_no order by c.node_no)::integer,
     c.keys ->> 'query', ragdb_internal.list(coalesce(c.keys ->> 'tags', '')),
     (c.keys ->> 'topK')::integer, (c.keys ->> 'minScore')::float8,
     (c.keys ->> 'chunkCount')::integer, c.keys ->> 'anchor', c.keys ->> 'policy',
-    coalesce(a.asserts, '[]'), ragdb_internal.list(coalesce(c.keys ->> 'sources', ''))
-  from n c
-    join n e on e.node = 'ragEval' and e.node_no = c.parent_no
+    coalesce((
+      -- looked up for each: of a version that is new the planner expects one row, and would go
+      -- through all assertions for each case
+      select pg_catalog.jsonb_agg(x.keys order by x.node_no) from ragdb.contract_nodes x
+      where x.contract = c.contract and x.version = c.version and x.parent_no = c.node_no
+        and x.node = 'ragAssert'), '[]'), ragdb_internal.list(coalesce(c.keys ->> 'sources', ''))
+  from n e
+    join ragdb.contract_nodes c on c.contract = e.contract and c.version = e.version
+      and c.parent_no = e.node_no and c.node = 'ragCase'
     join n g on g.node = 'rag' and g.name = e.rag
     join n r on r.node = 'retriever' and r.name = g.keys ->> 'retriever'
     join ragdb.contracts k on k.contract = c.contract and k.version = c.version
     join ragdb.corpora o on o.name = r.corpus and (o.personal_of is null
       or (o.personal_of, o.personal_oid) = (k.applied_by, k.applied_by_oid))
-    left join a on a.parent_no = c.node_no
-  where c.node = 'ragCase';
+  where e.node = 'ragEval';
 end;
 
 -- Stores the cases that a version of a contract declares, of one corpus or of all (null), with

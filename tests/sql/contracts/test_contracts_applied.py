@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 from ragdb.client.calling import Reals
 from tests import embedding
 from tests.conftest import Connection, Login
+from tests.processor import spent
 from tests.refusal import refused
 
 PLAIN = """
@@ -276,6 +277,22 @@ def test_whoever_may_not_write_its_corpora_may_not_withdraw_a_contract(
         reader.execute("select ragdb.withdraw_contract('c')")
     assert caught.value.sqlstate == "RG401"
     assert admin.execute("select is_current from ragdb.list_contracts()").fetchall() == [(True,)]
+
+
+def test_the_cases_of_an_eval_take_time_by_their_number(db: Connection) -> None:
+    head = "corpus name=c{0}\nretriever name=R{0} corpus=c{0}\nrag name=A{0} retriever=R{0}\n"
+    case = "  ragCase name=q{0} query=pump\n    ragAssert kind=contains value=x required=true\n"
+
+    def taken(count: int) -> float:
+        cases = "".join(map(case.format, range(count)))
+        text = f"{head.format(count)}ragEval name=V rag=A{count} mode=contract\n{cases}"
+        before = spent(db)
+        apply(db, text, f"of-{count}")
+        return spent(db) - before
+
+    taken(10)
+    # it took 12 times as much
+    assert taken(2000) < 8 * taken(500)
 
 
 def test_contracts_are_listed_by_pages_and_those_in_force_alone(db: Connection) -> None:
