@@ -98,10 +98,16 @@ def ls(
     session.rows(rows, columns, empty="no runs yet; start one with `ragdb eval run RAG`")
 
 
-def cases(session: Session, rag: Rag, eval: Eval = None) -> None:
+def cases(
+    session: Session,
+    rag: Rag,
+    eval: Eval = None,
+    after: Annotated[int, typer.Option(help="Only cases after this case_no.")] = 0,
+    limit: Annotated[int | None, typer.Option(help="Largest number of cases; else all.")] = None,
+) -> None:
     """List the cases of an eval: those of its contract, imported ones, questions asked."""
     with session.connect() as db:
-        rows = db.list_eval_cases(rag, eval)
+        rows = db.list_eval_cases(rag, eval, after, limit)
     columns = "case_no name origin query tags expected asserts labels"
     session.rows(rows, columns, empty="no cases; a contract declares them as ragCase")
 

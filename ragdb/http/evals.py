@@ -37,6 +37,9 @@ class Evals(BaseModel):
 
 
 class EvalCases(BaseModel):
+    """Cases in the order of `case_no`; the next page begins after `next`, null at the end."""
+
+    next: int | None
     cases: list[rows.ListEvalCasesRow]
 
 
@@ -133,11 +136,18 @@ def _add_cases(routes: Routes, server: Server) -> None:
         _: Token,
         rag: Annotated[str, Query(min_length=1, max_length=200)],
         eval: Filter = None,
+        after: Annotated[int, Query(ge=0, le=2**31 - 1, description="The last case_no seen.")] = 0,
+        count: Count | None = None,
     ) -> Answer:
-        """List the cases of an eval: those of its contract, imported ones, questions asked."""
+        """List the cases of an eval: those of its contract, imported ones, questions asked.
+
+        They are all, or `count` of them.
+        """
         async with server.transaction(request) as db:
             await personal.check_rag_served(db, rag)
-            return Answer({"cases": list(await db.list_eval_cases(rag, eval))})
+            listed = await db.list_eval_cases(rag, eval, after, count)
+        goes_on = listed[-1].case_no if len(listed) == count else None
+        return Answer({"cases": listed, "next": goes_on})
 
     @routes.post("/api/evals/cases", status_code=201, response_model=Case)
     async def add_case(request: Request, body: NewCase, _: Token) -> Answer:

@@ -97,7 +97,8 @@ begin
   return ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
 end $$;
 
-create or replace function ragdb.list_eval_cases(rag text, eval text default null)
+create or replace function ragdb.list_eval_cases(
+  rag text, eval text default null, after integer default 0, count integer default null)
 returns table (case_no integer, name text, origin text, query text, tags text[], k integer,
   min_score float8, anchor text, policy text, expected jsonb, asserts jsonb, labels jsonb)
 language plpgsql stable security definer
@@ -107,6 +108,7 @@ declare
   v_setting constant ragdb_internal.eval_setting := ragdb_internal.setting_of_eval(rag, eval);
   v_corpus_id constant integer := (v_setting.corpus).corpus_id;
 begin
+  perform ragdb_internal.check_listed(coalesce(count, 1), 'cases');
   return query
     select c.case_no, c.name, c.origin, c.query, c.tags, c.k, c.min_score, c.anchor, c.policy,
       c.expected, c.asserts, coalesce((
@@ -116,13 +118,15 @@ begin
         where l.corpus_id = v_corpus_id and l.rag = (v_setting.eval).rag
           and l.eval = (v_setting.eval).name and l.name = c.name), '[]')
     from ragdb_internal.eval_cases(v_setting.eval, v_corpus_id, null) c
-    order by c.case_no;
+    where c.case_no > coalesce(after, 0)
+    order by c.case_no limit count;
 end $$;
 comment on function ragdb.list_eval_cases is
   'Lists the cases of an eval (the only one of the rag unless named) in the order in which a run '
   'takes them: origin is contract, imported or asked; expected is what a contract holds the case '
   'to (topK, minScore, chunkCount, sources), asserts what is tested beside it, labels what should '
-  'be found. Raises RG404, RG417, RG441.';
+  'be found. A page begins after a case_no, and has at most count (1 to 10000; null: all). Raises '
+  'RG400, RG404, RG417, RG441.';
 
 -- Refuses a run of a reranked retriever without scores, and scores of another form. Raises RG415,
 -- RG442.

@@ -235,6 +235,10 @@ def test_a_run_is_listed_and_reported_in_every_format(library: Api) -> None:
     found = [(case["name"], case["origin"]) for case in listed]
     assert found == [(case.name, case.origin) for case in declared]
     assert library("GET", "/api/evals/cases?rag=None").status == 404
+    page = library("GET", "/api/evals/cases?rag=Desk&after=1&count=1").body
+    assert page == {"cases": listed[1:2], "next": listed[1]["case_no"]}
+    end = f"/api/evals/cases?rag=Desk&after={len(listed)}&count=1"
+    assert library("GET", end).body == {"cases": [], "next": None}
     evals = library("GET", "/api/evals?corpus=handbook&prefix=Desk&count=1").body
     assert ([row["rag"] for row in evals["evals"]], evals["next"]) == (["Desk"], "Desk")
     rest = library("GET", "/api/evals?prefix=Desk&after=Desk&count=1").body

@@ -1002,7 +1002,7 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.LIST_ERASURES, rows.ListErasuresRow, locals())
 
     async def list_eval_cases(
-        self, rag: str, eval: str | None = None
+        self, rag: str, eval: str | None = None, after: int = 0, count: int | None = None
     ) -> Rows[rows.ListEvalCasesRow]:
         return await self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, locals())
 

@@ -640,7 +640,9 @@ LIST_DOCUMENTS = Call(
 )
 LIST_EMBEDDERS = Call("list_embedders", {})
 LIST_ERASURES = Call("list_erasures", {"corpus": "text", "count": "integer"})
-LIST_EVAL_CASES = Call("list_eval_cases", {"rag": "text", "eval": "text"})
+LIST_EVAL_CASES = Call(
+    "list_eval_cases", {"rag": "text", "eval": "text", "after": "integer", "count": "integer"}
+)
 LIST_EVAL_RUNS = Call(
     "list_eval_runs",
     {"rag": "text", "eval": "text", "count": "integer", "since": "timestamp with time zone"},

@@ -1864,11 +1864,14 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_ERASURES, rows.ListErasuresRow, locals())
 
-    def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[rows.ListEvalCasesRow]:
+    def list_eval_cases(
+        self, rag: str, eval: str | None = None, after: int = 0, count: int | None = None
+    ) -> Rows[rows.ListEvalCasesRow]:
         """Lists the cases of an eval (the only one of the rag unless named) in the order in
         which a run takes them: origin is contract, imported or asked; expected is what a
         contract holds the case to (topK, minScore, chunkCount, sources), asserts what is
-        tested beside it, labels what should be found. Raises RG404, RG417, RG441.
+        tested beside it, labels what should be found. A page begins after a case_no, and has
+        at most count (1 to 10000; null: all). Raises RG400, RG404, RG417, RG441.
         """
         return self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, locals())
 

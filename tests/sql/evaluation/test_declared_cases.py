@@ -62,6 +62,23 @@ def test_a_case_has_what_the_contract_says_and_its_sources_as_labels(docs: Conne
     ]
 
 
+def test_cases_are_listed_by_pages(docs: Connection) -> None:
+    take(docs, *({"name": name, "query": "parcel"} for name in ("mine", "yours")))
+
+    def page(arguments: str = "") -> list[tuple[int, str]]:
+        asked = f"select case_no, name from ragdb.list_eval_cases('A'{arguments})"
+        return docs.execute(asked).fetchall()
+
+    everyone = page()
+    assert [number for number, _ in everyone] == [*range(1, len(everyone) + 1)]
+    assert len(everyone) > 2
+    assert page(", count => 2") == everyone[:2]
+    assert page(", after => 2") == everyone[2:]
+    assert page(", after => 1, count => 1") == everyone[1:2]
+    assert page(f", after => {len(everyone)}") == []
+    refused(docs, "RG400", "select ragdb.list_eval_cases('A', count => 0)")
+
+
 def test_another_version_takes_the_place_of_its_cases_and_of_no_others(docs: Connection) -> None:
     take(docs, {"name": "mine", "query": "parcel", "labels": [{"source": "docs/late.md"}]})
     asked = one(docs, "select ragdb.add_eval_case('A', null, 'where may I park')")
