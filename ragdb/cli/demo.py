@@ -43,15 +43,16 @@ def demo(
     from ragdb.cli.server import status
     from ragdb.cli.slice import slice_search, slice_verify
     from ragdb.cli.trace import trace_replay, trace_show
+    from ragdb.contracts import declarations
 
     with session.connect() as db:
         keep = keep or traffic or is_there(db, CORPUS)
-        for one in db.list_contracts(True, CONTRACT, count=1):
-            if one.name == CONTRACT and CORPUS not in one.corpora:
-                raise Failure(
-                    f"a contract {CONTRACT} is in force here, which the demo would replace",
-                    hint="run it in a database of its own: ragdb demo --dsn DSN",
-                )
+        other = declarations.in_force(db, CONTRACT)
+        if other is not None and CORPUS not in other.corpora:
+            raise Failure(
+                f"a contract {CONTRACT} is in force here, which the demo would replace",
+                hint="run it in a database of its own: ragdb demo --dsn DSN",
+            )
 
     _step(session, "Read Markdown, HTML, text, Word, a PDF and a conversation.")
     samples = files("ragdb.examples") / "tool-library"

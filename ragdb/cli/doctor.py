@@ -190,11 +190,11 @@ class Examination:
         # what is to be done is a note, and what is broken a failure
         for row in db.advice():
             self.check(row.subject, False if row.is_fault else None, row.found, row.fix or "")
-        if static.installed() and not db.list_static_models() and not db.embedding_status():
+        if static.installed() and not db.list_static_models() and not db.embedding_status(count=1):
             found = "the static model is installed and no corpus uses it: search is by words alone"
             self.check("meaning", None, found, "ragdb embed CORPUS")
-        for corpus in db.list_corpora():
-            if self.deep and not corpus.parts and corpus.moved_to is None:
+        for corpus in db.list_corpora() if self.deep else ():
+            if not corpus.parts and corpus.moved_to is None:
                 self._recount(db, corpus.name)
 
     def _recount(self, db: Database, corpus: str) -> None:

@@ -233,15 +233,12 @@ def _ingest_contract(
         if wrong:
             line = f":{wrong[0].line}" if wrong[0].line else ""
             raise Failure(f"{path}{line}: {wrong[0].message}", hint=f"`ragdb check {path}` has all")
-        name = declared["contract"]
-        # of those that begin with its name it is the first
-        if [row.name for row in db.list_contracts(True, name, count=1)] != [name]:
+        if declarations.in_force(db, declared["contract"]) is None:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False
         sources = declarations.declared_sources(declared)
         if due:
-            listed = db.list_sources(True, name, count=1)
-            old = {(row.corpus, row.name) for row in listed if row.contract == name}
+            old = declarations.due(db, declared["contract"])
             sources = [source for source in sources if (source.corpus, source.name) in old]
         limits = {name: options[name] for name in ("allow_private", "max_bytes")}
         with each(session) as tell:

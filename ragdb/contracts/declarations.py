@@ -12,6 +12,8 @@ from ragdb.contracts.contract_file import Json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ragdb.client._generated.rows import ListContractsRow
+    from ragdb.client.client import Client
     from ragdb.ingest.source import Found, Source
 
 
@@ -182,3 +184,18 @@ def declared_sources(found: Json) -> list[DeclaredSource]:
 def _slug(name: str) -> str:
     lower = "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
     return re.sub(r"[^a-z0-9-]+", "-", lower)[:64]
+
+
+def in_force(db: Client, contract: str) -> ListContractsRow | None:
+    """The contract of that name that is in force.
+
+    Of those that begin with its name it is the first.
+    """
+    listed = db.list_contracts(True, contract, count=1)
+    return listed[0] if listed and listed[0].name == contract else None
+
+
+def due(db: Client, contract: str) -> set[tuple[str, str]]:
+    """Corpus and name of each source of a contract in force that is due."""
+    listed = db.list_sources(True, contract, count=1)
+    return {(row.corpus, row.name) for row in listed if row.contract == contract}
