@@ -14,6 +14,7 @@ from ragdb.mcp.shapes import (
     MATCHING,
     MODE,
     NOTHING,
+    PAGE,
     PICKING,
     QUERY,
     SHARE,
@@ -98,7 +99,7 @@ BUILTIN: dict[str, Builtin] = {
     "list_corpora": Builtin(
         "List corpora",
         "Lists the corpora that can be searched by name, with their sizes and languages.",
-        {"prefix": string("How names begin."), "after": string("Last seen."), "count": count(100)},
+        PAGE,
         (),
         reading.list_corpora,
         result({"note": string("Whether there are more, or why there are none.")}, corpora=LIST),
@@ -290,12 +291,7 @@ BUILTIN: dict[str, Builtin] = {
     "list_synonyms": Builtin(
         "List synonyms",
         "Lists the words of a corpus that stand for others.",
-        {
-            "corpus": CORPUS,
-            "prefix": string("How words begin."),
-            "after": string("Last seen."),
-            "count": count(100),
-        },
+        {"corpus": CORPUS, **PAGE},
         ("corpus",),
         reading.list_synonyms,
         result({"note": string("Whether there are more.")}, synonyms=LIST),

@@ -77,6 +77,12 @@ def count(default: int) -> Json:
     }
 
 
+PAGE = {
+    "prefix": string("How names begin."),
+    "after": string("Last seen."),
+    "count": count(100),
+}
+
 K = {
     "type": "integer",
     "minimum": 1,
