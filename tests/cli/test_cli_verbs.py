@@ -1072,7 +1072,7 @@ def test_doctor_shows_what_it_found_before_an_error(
     def refused(*_: object) -> None:
         raise psycopg.errors.QueryCanceled("canceling statement due to statement timeout")
 
-    monkeypatch.setattr(ragdb.Database, "list_corpora", refused)
+    monkeypatch.setattr(ragdb.Database, "advice", refused)
     for form in ("table", "json"):
         result = run("doctor", "--format", form)
         assert result.exit_code == 3
