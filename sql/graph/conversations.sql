@@ -175,7 +175,7 @@ begin
   v_turns := array(select t from ragdb_internal.parsed_turns(
     v_corpus.name, put_conversations.conversations) t);
   v_edges := array(select e from ragdb_internal.parsed_edges(
-    v_corpus.name, put_conversations.conversations) e);
+    v_corpus.name, put_conversations.conversations, v_turns) e);
   perform ragdb_internal.check_turns(v_turns, v_edges, '{}');
   perform ragdb_internal.check_replies(v_turns, v_edges);
   for v_result in

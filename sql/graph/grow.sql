@@ -201,7 +201,7 @@ declare
 begin
   perform ragdb_internal.check_appended(v_given, document);
   v_turns := array(select t from ragdb_internal.parsed_turns(v_corpus.name, v_given) t);
-  v_edges := array(select e from ragdb_internal.parsed_edges(v_corpus.name, v_given) e);
+  v_edges := array(select e from ragdb_internal.parsed_edges(v_corpus.name, v_given, v_turns) e);
   v_new := ragdb_internal.new_turns(v_corpus.corpus_id, v_turns, v_edges, v_now);
   -- where all are there already, nothing is written: not even the corpus row is locked
   if v_new <> '{}' then

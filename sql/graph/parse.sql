@@ -35,13 +35,17 @@ begin atomic
 end;
 
 -- Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id",
--- "edge_type"} say their type.
-create or replace function ragdb_internal.parsed_edges(corpus text, conversations jsonb)
+-- "edge_type"} say their type. Ids of the turns of this call are looked up there.
+create or replace function ragdb_internal.parsed_edges(
+  corpus text, conversations jsonb, turns ragdb_internal.parsed_turn[])
 returns setof ragdb_internal.parsed_edge
 language sql stable parallel safe
 begin atomic
-  select distinct c.n - 1, ragdb.turn_id(parsed_edges.corpus, c.v ->> 'session', p.id),
-      ragdb.turn_id(parsed_edges.corpus, c.v ->> 'session', m.v ->> 'id'),
+  with made as materialized (
+    select distinct t.nth, t.raw_id, t.chunk_id from pg_catalog.unnest(parsed_edges.turns) t)
+  select distinct c.n - 1,
+      coalesce(k.chunk_id, ragdb.turn_id(parsed_edges.corpus, c.v ->> 'session', p.id)),
+      o.chunk_id,
       case when ragdb_internal.edge_order(pg_catalog.lower(p.edge_type)) is not null
         then pg_catalog.lower(p.edge_type) else 'default' end,
       p.id, m.v ->> 'id'
@@ -57,5 +61,7 @@ begin atomic
         from pg_catalog.jsonb_array_elements(
           case pg_catalog.jsonb_typeof(m.v -> 'parents') when 'array' then m.v -> 'parents'
             else '[]' end) q (v)) p
+    join made o on o.nth = c.n - 1 and o.raw_id = m.v ->> 'id'
+    left join made k on k.nth = c.n - 1 and k.raw_id = p.id
     where p.id is not null;
 end;
