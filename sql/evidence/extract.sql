@@ -126,7 +126,7 @@ begin
         v_best.headed, v_gain
       from unnest(sentences) s
         cross join lateral (select ragdb_internal.weight_of(v_left, s.lexemes)
-          + ragdb_internal.weight_of(v_left, s.headed) / 2 as gain) w
+          + ragdb_internal.weight_of(v_left, s.headed) / 2 as gain offset 0) w
       where not exists (select from unnest(picked) p
         where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
           and p.start_offset < s.end_offset and s.start_offset < p.end_offset)

@@ -43,7 +43,8 @@ begin
     || substr(int8send(h[4]), 5) || substr(int8send(h[5]), 5);
 end $$;
 
--- Returns the UUID of version 5 (RFC 9562) of a name in a namespace.
+-- Returns the UUID of version 5 (RFC 9562) of a name in a namespace. Offset 0: the hash is made
+-- once, and not for each byte that is read of it.
 create or replace function ragdb_internal.uuid5(namespace uuid, name bytea) returns uuid
 language sql immutable strict parallel safe
 begin atomic
@@ -51,7 +52,7 @@ begin atomic
       pg_catalog.set_byte(pg_catalog.set_byte(pg_catalog.substr(s.bytes, 1, 16),
         6, (pg_catalog.get_byte(s.bytes, 6) & 15) | 80),
         8, (pg_catalog.get_byte(s.bytes, 8) & 63) | 128), 'hex')::uuid
-    from (select ragdb_internal.sha1(pg_catalog.uuid_send(namespace) || name) as bytes) s;
+    from (select ragdb_internal.sha1(pg_catalog.uuid_send(namespace) || name) as bytes offset 0) s;
 end;
 
 -- Tells whether a text is a UUID with hyphens.

@@ -60,7 +60,8 @@ begin
         ragdb_internal.jaccard(v_tokens, ragdb_internal.reference_tokens(c.text)) as score
       from ragdb.chunks c
       where c.corpus_id = corpus.corpus_id
-        and (v_among is null or c.chunk_no in (select unnest(v_among)))) j
+        and (v_among is null or c.chunk_no in (select unnest(v_among)))
+      offset 0) j -- a score is made once
     where j.score > 0
     order by j.score desc, j.chunk_id
     limit k;

@@ -11,11 +11,12 @@ begin atomic
     null::integer, null::float8, null::float8, true
   from (
     select c.corpus_id, c.chunk_no, ragdb_internal.jaccard(
-      ragdb_internal.reference_tokens(reference_then.query),
+      (select ragdb_internal.reference_tokens(reference_then.query)),
       ragdb_internal.reference_tokens(c.text)) as score
     from ragdb_internal.chunks_then(reference_then.corpus) c
     where reference_then.among is null
-      or c.chunk_no in (select pg_catalog.unnest(reference_then.among))) j
+      or c.chunk_no in (select pg_catalog.unnest(reference_then.among))
+    offset 0) j -- a score is made once
   where j.score > 0;
 end;
 

@@ -1,0 +1,55 @@
+"""What is dear is made once for each text, though a statement reads it several times.
+
+PostgreSQL makes an expression of a subquery anew wherever it is read, unless the subquery stays one
+by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.conftest import Connection
+from tests.embedding import make_corpus
+from tests.sql.conversations import conversation, message, put
+
+TEXTS = {f"{n}.md": f"The lift number {n} is out of order." for n in range(20)}
+THEN = "as_of => (select version from ragdb.corpora where name = 'docs')"
+
+
+@contextmanager
+def calls(db: Connection, function: str, expected: int) -> Iterator[None]:
+    """What is done calls a function so often."""
+
+    def count() -> int:  # what earlier tests of this session called may be among them
+        [[calls]] = db.execute(
+            "select coalesce(sum(calls), 0) from pg_stat_xact_user_functions"
+            " where schemaname = 'ragdb_internal' and funcname = %s",
+            (function,),
+        ).fetchall()
+        return int(calls)
+
+    db.execute("set local track_functions = 'all'")
+    before = count()
+    yield
+    assert count() - before == expected
+
+
+@pytest.mark.parametrize("then", ["", f", {THEN}"])
+def test_the_words_of_a_chunk_for_the_reference_ranking(db: Connection, then: str) -> None:
+    make_corpus(db, TEXTS)
+    db.execute("select ragdb.keep_history('docs', '1 day')")
+    search = f"select from ragdb.search('docs', 'lift', k => 50, mode => 'reference'{then})"
+    with calls(db, "reference_tokens", 20 + 1):
+        assert len(db.execute(search.encode()).fetchall()) == 20
+
+
+def test_the_id_of_a_message_that_is_no_uuid(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('chat')")
+    messages = [
+        message(n) | {"id": f"m{n}", "parents": [f"m{n - 1}"] if n else []} for n in range(10)
+    ]
+    with calls(db, "sha1", 10):
+        put(db, "chat", conversation(messages))
