@@ -14,15 +14,16 @@ begin atomic
   order by p.key, p.until;
 end;
 
--- Tells whether a row has changed since a version.
-create or replace function ragdb_internal.is_changed(
-  corpus ragdb.corpora, kind text, key text)
-returns boolean
+-- Returns the keys of the rows of a kind that have changed since a version. A set, because a
+-- function of one row would be called for each of a corpus.
+create or replace function ragdb_internal.changed_since(corpus ragdb.corpora, kind text)
+returns table (key text)
 language sql stable parallel safe
-return exists (
-  select from ragdb.past_rows p
-  where p.corpus_id = (is_changed.corpus).corpus_id and p.kind = is_changed.kind
-    and p.key = is_changed.key and p.until > (is_changed.corpus).version);
+begin atomic
+  select p.key from ragdb.past_rows p
+  where p.corpus_id = (changed_since.corpus).corpus_id and p.kind = changed_since.kind
+    and p.until > (changed_since.corpus).version;
+end;
 
 -- Returns the documents of a corpus as it was.
 create or replace function ragdb_internal.documents_then(corpus ragdb.corpora)
@@ -32,7 +33,9 @@ begin atomic
   select d.* from ragdb.documents d
   where d.corpus_id = (documents_then.corpus).corpus_id
     and d.doc_no < (documents_then.corpus).next_doc_no
-    and not ragdb_internal.is_changed(documents_then.corpus, 'document', d.doc_no::text)
+    and not exists (
+      select from ragdb_internal.changed_since(documents_then.corpus, 'document') k
+      where k.key = d.doc_no::text)
   union all
   select r.* from ragdb_internal.images(documents_then.corpus, 'document') i
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.documents, i.was) r
@@ -47,7 +50,9 @@ language sql stable parallel safe
 begin atomic
   select s.* from ragdb.document_sources s
   where s.corpus_id = (sources_then.corpus).corpus_id
-    and not ragdb_internal.is_changed(sources_then.corpus, 'source', s.uri)
+    and not exists (
+      select from ragdb_internal.changed_since(sources_then.corpus, 'source') k
+      where k.key = s.uri)
   union all
   select r.* from ragdb_internal.images(sources_then.corpus, 'source') i
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.document_sources, i.was) r
@@ -62,7 +67,9 @@ begin atomic
   select c.* from ragdb.chunks c
   where c.corpus_id = (chunks_then.corpus).corpus_id
     and c.chunk_no < (chunks_then.corpus).next_chunk_no
-    and not ragdb_internal.is_changed(chunks_then.corpus, 'chunk', c.chunk_no::text)
+    and not exists (
+      select from ragdb_internal.changed_since(chunks_then.corpus, 'chunk') k
+      where k.key = c.chunk_no::text)
   union all
   select r.* from ragdb_internal.images(chunks_then.corpus, 'chunk') i
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.chunks, i.was) r
@@ -78,7 +85,9 @@ begin atomic
   select t.* from ragdb.turns t
   where t.corpus_id = (turns_then.corpus).corpus_id
     and t.chunk_no < (turns_then.corpus).next_chunk_no
-    and not ragdb_internal.is_changed(turns_then.corpus, 'turn', t.chunk_no::text)
+    and not exists (
+      select from ragdb_internal.changed_since(turns_then.corpus, 'turn') k
+      where k.key = t.chunk_no::text)
   union all
   select r.* from ragdb_internal.images(turns_then.corpus, 'turn') i
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.turns, i.was) r
@@ -93,8 +102,9 @@ language sql stable parallel safe
 begin atomic
   select s.* from ragdb.synonyms s
   where s.corpus_id = (synonyms_then.corpus).corpus_id
-    and not ragdb_internal.is_changed(synonyms_then.corpus, 'synonym',
-      pg_catalog.jsonb_build_array(s.word, s.means)::text)
+    and not exists (
+      select from ragdb_internal.changed_since(synonyms_then.corpus, 'synonym') k
+      where k.key = pg_catalog.jsonb_build_array(s.word, s.means)::text)
   union all
   select r.* from ragdb_internal.images(synonyms_then.corpus, 'synonym') i
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.synonyms, i.was) r
@@ -116,7 +126,9 @@ begin
     where e.space_id = embeddings_then.space_id and e.corpus_id = corpus.corpus_id
       and e.chunk_no < corpus.next_chunk_no
       and (chunk_nos is null or e.chunk_no = any (chunk_nos))
-      and not ragdb_internal.is_changed(corpus, 'embedding', e.space_id || ' ' || e.chunk_no)
+      and not exists (
+        select from ragdb_internal.changed_since(corpus, 'embedding') k
+        where k.key = e.space_id || ' ' || e.chunk_no)
     union all
     select r.* from ragdb_internal.images(corpus, 'embedding') i
       cross join lateral jsonb_populate_record(null::ragdb.chunk_embeddings, i.was) r

@@ -13,8 +13,9 @@ begin atomic
     and (e.parent_no = any (edges_beside.parents) or e.child_no = any (edges_beside.children))
     and e.parent_no < (edges_beside.corpus).next_chunk_no
     and e.child_no < (edges_beside.corpus).next_chunk_no
-    and not ragdb_internal.is_changed(edges_beside.corpus, 'edge',
-      pg_catalog.concat_ws(' ', e.parent_no, e.child_no, e.edge_type))
+    and not exists (
+      select from ragdb_internal.changed_since(edges_beside.corpus, 'edge') k
+      where k.key = pg_catalog.concat_ws(' ', e.parent_no, e.child_no, e.edge_type))
   union all
   select c.* from pg_catalog.unnest(edges_beside.changed) c
   where c.parent_no = any (edges_beside.parents) or c.child_no = any (edges_beside.children);
