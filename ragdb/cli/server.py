@@ -175,13 +175,14 @@ def repair(session: Session, corpus: Corpus) -> None:
 def maintain(session: Session) -> None:
     """Create the partitions for the coming months' traces, and count new traces for dashboards.
 
-    It prints the names of the tables that it made, and of those of dropped corpora that it dropped.
-    Run it monthly, or every few minutes if people watch dashboards.
+    It prints the names of the tables that it made, and of those of dropped corpora that it dropped,
+    and past_rows if it dropped history that is older than its corpus keeps it. Run it monthly, or
+    every few minutes if people watch dashboards.
     """
     done: list[str] = []
     with session.connect() as db:
         while some := db.maintain():
             done += some
-    session.lines("partition", done)
+    session.lines("partition", list(dict.fromkeys(done)))
     if not done:
         session.note("nothing was due")

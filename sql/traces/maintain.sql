@@ -168,25 +168,33 @@ language plpgsql security definer -- it makes tables of the owner
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '3s'
 as $$
+declare
+  v_swept integer;
 begin
   -- also where nothing is due: who calls it on a standby by mistake takes that for done
   perform ragdb_internal.check_recordable('maintain writes', 'run it on the primary');
   begin
-    perform ragdb_internal.recount_rollups(false), ragdb_internal.sweep_history();
+    perform ragdb_internal.recount_rollups(false);
+    v_swept := ragdb_internal.sweep_history();
   exception when lock_not_available then
     null; -- another is at it
   end;
+  -- so that who calls it until nothing was due ends with no history that is too old
+  if v_swept > 0 then
+    return next 'past_rows';
+  end if;
   return query select m from ragdb_internal.make_due_partitions() m;
   -- last, as it holds the table of all spaces
   return query select d from ragdb_internal.drop_left_tables() d;
 end $$;
 comment on function ragdb.maintain is
-  'Makes the partitions that traces need: this month, three ahead, those of rows in the default '
-  'partition, and an empty default partition; drops the tables of vectors that dropped spaces and '
-  'corpora left, twenty at a call; returns the names of the tables made, and then of those '
-  'dropped, none when nothing was due. It also refreshes the rollups of schema bi, and drops '
-  'history that is older than its corpus keeps it. Call it outside any transaction that writes, at '
-  'least monthly, and every few minutes for dashboards. Raises 25006.';
+  'Drops history that is older than its corpus keeps it, 20000 rows at a call; makes the '
+  'partitions that traces need: this month, three ahead, those of rows in the default partition, '
+  'and an empty default partition; drops the tables of vectors that dropped spaces and corpora '
+  'left, twenty at a call. Returns past_rows if it dropped history, then the names of the tables '
+  'made and of those dropped; nothing when nothing was due. It also refreshes the rollups of '
+  'schema bi. Call it outside any transaction that writes, at least monthly, and every few minutes '
+  'for dashboards; of much that is due, call it until it returns nothing. Raises 25006.';
 
 -- Returns the months (their first days) that have a partition of traces.
 create or replace function ragdb_internal.traced_months() returns setof date

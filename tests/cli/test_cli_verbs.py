@@ -1165,6 +1165,27 @@ def test_maintain_drops_all_that_dropped_corpora_left(run: Run, clone: str) -> N
     assert "nothing was due" in run("maintain").stderr
 
 
+def test_maintain_drops_all_history_that_is_too_old(run: Run, clone: str) -> None:
+    run("maintain")
+    with ragdb.connect(clone) as db:
+        db.create_corpus("old", history="1 day")
+        db.put_text("old", "a.md", "a text")
+        db.put_text("old", "a.md", "another text")
+    with psycopg.connect(clone) as owner:
+        owner.execute("update ragdb.corpus_versions set began_at = now() - interval '3 days'")
+        # as if many documents had been replaced since somebody last ran it
+        owner.execute(
+            "insert into ragdb.past_rows (corpus_id, kind, key, until)"
+            " select p.corpus_id, 'document', n::text, p.until"
+            " from (select * from ragdb.past_rows order by until limit 1) p"
+            " cross join generate_series(1, 45000) n"
+        )
+    assert run("maintain").stdout.splitlines() == ["past_rows"]
+    with psycopg.connect(clone) as owner:
+        assert owner.execute("select count(*) from ragdb.past_rows").fetchone() == (0,)
+    assert "nothing was due" in run("maintain").stderr
+
+
 @pytest.mark.parametrize(
     ("flag", "verb"),
     [

@@ -2148,13 +2148,14 @@ class Functions(Caller):
         return self._value(calls.LOG_POSITION, locals())
 
     def maintain(self) -> list[str]:
-        """Makes the partitions that traces need: this month, three ahead, those of rows in the
-        default partition, and an empty default partition; drops the tables of vectors that
-        dropped spaces and corpora left, twenty at a call; returns the names of the tables
-        made, and then of those dropped, none when nothing was due. It also refreshes the
-        rollups of schema bi, and drops history that is older than its corpus keeps it. Call
-        it outside any transaction that writes, at least monthly, and every few minutes for
-        dashboards. Raises 25006.
+        """Drops history that is older than its corpus keeps it, 20000 rows at a call; makes the
+        partitions that traces need: this month, three ahead, those of rows in the default
+        partition, and an empty default partition; drops the tables of vectors that dropped
+        spaces and corpora left, twenty at a call. Returns past_rows if it dropped history,
+        then the names of the tables made and of those dropped; nothing when nothing was due.
+        It also refreshes the rollups of schema bi. Call it outside any transaction that
+        writes, at least monthly, and every few minutes for dashboards; of much that is due,
+        call it until it returns nothing. Raises 25006.
         """
         return self._values(calls.MAINTAIN, locals())
 
