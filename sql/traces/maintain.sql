@@ -196,16 +196,6 @@ comment on function ragdb.maintain is
   'schema bi. Call it outside any transaction that writes, at least monthly, and every few minutes '
   'for dashboards; of much that is due, call it until it returns nothing. Raises 25006.';
 
--- Returns the months (their first days) that have a partition of traces.
-create or replace function ragdb_internal.traced_months() returns setof date
-language sql stable parallel safe
-begin atomic
-  select pg_catalog.to_date(pg_catalog.right(c.relname, 7), 'YYYY_MM')
-    from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'ragdb.retrieval_traces'::regclass
-      and c.relname ~ '^retrieval_traces_\d{4}_\d\d$';
-end;
-
 create or replace function ragdb.drop_traces_before(before date)
 returns table (month date, traces bigint, hits bigint)
 language plpgsql security definer -- it drops tables of the owner

@@ -122,3 +122,13 @@ do $$ begin
   where i.inhparent = any (array(select ('ragdb.' || p.name)::regclass
     from unnest(ragdb_internal.partitioned()) p (name)));
 end $$;
+
+-- Returns the months (their first days) that have a partition of traces.
+create or replace function ragdb_internal.traced_months() returns setof date
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.to_date(pg_catalog.right(c.relname, 7), 'YYYY_MM')
+    from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'ragdb.retrieval_traces'::regclass
+      and c.relname ~ '^retrieval_traces_\d{4}_\d\d$';
+end;
