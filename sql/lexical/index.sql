@@ -139,7 +139,7 @@ begin
     from terms t where t.in_blocks and v_after is not null;
   perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos, v_until,
       case when v_after is not null then row(v_after, v_lists)::ragdb_internal.fresh_postings end),
-    ragdb_internal.uncount_part(v_corpus.corpus_id);
+    ragdb_internal.drop_left_lexemes(v_corpus), ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
 
 -- Takes chunks out of the lexical index and the counters of their corpus; the caller holds the

@@ -101,6 +101,34 @@ begin atomic
       from (select ragdb_internal.block_units() * u.chunks as widest) w) e;
 end;
 
+-- Drops the lexemes that no chunk of a corpus has any more, but those that a block may have; the
+-- caller holds the corpus lock.
+create or replace function ragdb_internal.drop_unblocked_lexemes(corpus_id integer) returns void
+language sql
+begin atomic
+  delete from ragdb.lexemes l
+    where l.corpus_id = drop_unblocked_lexemes.corpus_id and l.df = 0 and not l.in_blocks;
+end;
+
+-- Drops lexemes that no chunk has any more once many have come since a corpus was as it was before;
+-- the caller holds the corpus lock. What is replaced keeps its number, so no block may be due for
+-- years, and each text brings words that no other has. A corpus with few chunks has some thousand
+-- lexemes, and one with many has less than four a chunk: they are looked through as seldom as that.
+create or replace function ragdb_internal.drop_left_lexemes(before ragdb.corpora) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (
+    select from ragdb.corpora c
+        cross join lateral (select greatest(8192, 4::bigint * c.chunks)) s (step)
+      where c.corpus_id = before.corpus_id
+        and c.next_term_id / s.step > before.next_term_id / s.step)
+  then
+    perform ragdb_internal.drop_unblocked_lexemes(before.corpus_id);
+  end if;
+end $$;
+
 -- Begins to make all blocks of a corpus anew where half as many chunks went as there are, and does
 -- the next step of it where one is due; the caller holds the corpus lock. Chunks that went leave
 -- their scores in the blocks, and lexemes that no chunk has any more in the dictionary. Once half
@@ -122,8 +150,7 @@ begin
     where s.corpus_id = sweep.corpus_id and s.swept_to is null
       and s.gone_chunks > 0.5 * v_chunks;
   if found then
-    delete from ragdb.lexemes l
-      where l.corpus_id = sweep.corpus_id and l.df = 0 and not l.in_blocks;
+    perform ragdb_internal.drop_unblocked_lexemes(sweep.corpus_id);
   end if;
   select s.* into v_state from ragdb.block_states s where s.corpus_id = sweep.corpus_id
     and s.swept_to * 0.125 * v_chunks <= s.last_chunk_no * s.gone_chunks::bigint;

@@ -106,3 +106,20 @@ def test_only_the_chunks_that_a_corpus_begins_with_set_its_pivot(
     assert pivot() == (50 if is_import else 3)
     assert db.execute("select * from ragdb.check_corpus('any')").fetchall() == []
     db.rollback()  # an import that is not finished cannot be committed
+
+
+def test_words_that_no_chunk_has_any_more_go_while_documents_are_replaced(db: Connection) -> None:
+    """In a corpus that is too small for blocks, which drop them of a larger one."""
+    db.execute("select ragdb.create_corpus('any')")
+    most = 0
+    for day in range(12):
+        texts = [
+            " ".join(f"id{day}n{number}" for number in range(50 * place, 50 * place + 50))
+            for place in range(40)
+        ]
+        put(db, "any", [text_document(f"{n}.txt", text) for n, text in enumerate(texts)], batch=7)
+        ((dead,),) = db.execute("select count(*) from ragdb.lexemes where df = 0").fetchall()
+        most = max(most, dead)
+    assert most <= 8192 + 2000
+    assert len(search(db, "any", "id11n0", 20)) == 1
+    assert search(db, "any", "id0n0", 20) == []
