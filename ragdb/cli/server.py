@@ -176,8 +176,9 @@ def maintain(session: Session) -> None:
     """Create the partitions for the coming months' traces, and count new traces for dashboards.
 
     It prints the names of the tables that it made, and of those of dropped corpora that it dropped,
-    and past_rows if it dropped history that is older than its corpus keeps it. Run it monthly, or
-    every few minutes if people watch dashboards.
+    past_rows if it dropped history that is older than its corpus keeps it, and static_words if it
+    dropped the many words that static embeddings had cut. Run it monthly, or every few minutes if
+    people watch dashboards.
     """
     done: list[str] = []
     with session.connect() as db:

@@ -95,6 +95,38 @@ create or replace trigger words_go_with_model after delete on ragdb.static_model
   referencing old table as gone for each statement
   execute function ragdb_internal.drop_words();
 
+-- Tells whether this transaction may keep the words of a static embedder, and has others keep none
+-- to its end.
+create or replace function ragdb_internal.may_keep_words(embedder_id integer) returns boolean
+language sql
+return pg_catalog.pg_try_advisory_xact_lock(
+  pg_catalog.hashtextextended('ragdb words of embedder ' || may_keep_words.embedder_id, 0));
+
+-- Drops the words of static embedders that keep more than so many, and tells whether there were
+-- any. A name or a number that one text has is kept like a word of many, and nothing tells the two
+-- apart: all go, and those that come again are cut once more. Who forgets words waits for nobody
+-- here, and nobody for who does.
+create or replace function ragdb_internal.drop_many_words(most integer default 100000)
+returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_embedder integer;
+  v_dropped boolean := false;
+begin
+  for v_embedder in select m.embedder_id from ragdb.static_models m order by 1 loop
+    continue when not exists (
+      select from ragdb.static_words w where w.embedder_id = v_embedder offset most);
+    continue when not ragdb_internal.may_keep_words(v_embedder);
+    delete from ragdb.static_words w where w.ctid = any (array(
+      select k.ctid from ragdb.static_words k where k.embedder_id = v_embedder
+        for update skip locked));
+    v_dropped := v_dropped or found;
+  end loop;
+  return v_dropped;
+end $$;
+
 -- Embeds chunks of a space by its static embedder and stores the embeddings, and the vectors of
 -- words that had to be cut, unless another transaction is at it. Words are kept by one transaction
 -- at a time, and who comes second keeps none: nobody waits for what another has not committed.
@@ -107,8 +139,7 @@ set plan_cache_mode = force_custom_plan
 set work_mem = '64MB' -- 16000 embeddings, and as many words
 as $$
 declare
-  v_keeps constant boolean := pg_try_advisory_xact_lock(
-    hashtextextended('ragdb words of embedder ' || model.embedder_id, 0));
+  v_keeps constant boolean := ragdb_internal.may_keep_words(model.embedder_id);
 begin
   with made as materialized (
     select e.* from ragdb_internal.shared_embeddings(space, model, chunk_nos) e

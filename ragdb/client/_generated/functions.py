@@ -2148,14 +2148,15 @@ class Functions(Caller):
         return self._value(calls.LOG_POSITION, locals())
 
     def maintain(self) -> list[str]:
-        """Drops history that is older than its corpus keeps it, 20000 rows at a call; makes the
-        partitions that traces need: this month, three ahead, those of rows in the default
-        partition, and an empty default partition; drops the tables of vectors that dropped
-        spaces and corpora left, twenty at a call. Returns past_rows if it dropped history,
-        then the names of the tables made and of those dropped; nothing when nothing was due.
-        It also refreshes the rollups of schema bi. Call it outside any transaction that
-        writes, at least monthly, and every few minutes for dashboards; of much that is due,
-        call it until it returns nothing. Raises 25006.
+        """Drops history that is older than its corpus keeps it, 20000 rows at a call, and the
+        words that static embedders keep of those they had to cut, once they are over 100000;
+        makes the partitions that traces need: this month, three ahead, those of rows in the
+        default partition, and an empty default partition; drops the tables of vectors that
+        dropped spaces and corpora left, twenty at a call. Returns past_rows and static_words
+        if it dropped some, then the names of the tables made and of those dropped; nothing
+        when nothing was due. It also refreshes the rollups of schema bi. Call it outside any
+        transaction that writes, at least monthly, and every few minutes for dashboards; of
+        much that is due, call it until it returns nothing. Raises 25006.
         """
         return self._values(calls.MAINTAIN, locals())
 

@@ -326,6 +326,26 @@ def test_who_comes_second_keeps_no_words_and_waits_for_nobody(clone: str, bpe_fo
         assert two.execute(kept).fetchall() == [("incomprehensibilities",)]
 
 
+def test_words_are_not_kept_for_ever(loaded: Database, small_twin: Twin) -> None:
+    db = loaded.connection
+    loaded.create_corpus("docs")
+    loaded.put_text("docs", "a", "Reproducibility of unforeseeable internationalizations")
+    loaded.maintain()
+    kept = "select count(*) from ragdb.static_words"
+    ((few,),) = db.execute(kept).fetchall()
+    assert few > 0
+    # as years of texts leave them, each with a name or a number that no other has
+    db.execute(
+        "insert into ragdb.static_words select w.embedder_id, 'id' || n, w.embedding"
+        " from (select * from ragdb.static_words limit 1) w, generate_series(1, 100000) n"
+    )
+    assert loaded.maintain() == ["static_words"]
+    assert db.execute(kept).fetchall() == [(0,)]
+    assert loaded.maintain() == []
+    loaded.put_text("docs", "b", "Reproducibility of internationalizations")
+    assert wrong(loaded, small_twin) == []
+
+
 def test_an_export_brings_its_vectors_along(
     clone: str, bpe_folder: Path, tmp_path: Path, small_twin: Twin
 ) -> None:
