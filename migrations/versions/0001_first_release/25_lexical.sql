@@ -41,7 +41,7 @@ comment on column ragdb.lexemes.term_id is
   'Number of the lexeme in its corpus. It is the index into ragdb.chunk_lexemes.impacts.';
 comment on column ragdb.lexemes.df is
   'Number of chunks of the corpus that have the lexeme, exact. A row with 0 stays until '
-  'ragdb.optimize_corpus, or until writers make the blocks of the corpus anew or bring many more.';
+  'ragdb.optimize_corpus, or until writers make the blocks of the corpus anew.';
 comment on column ragdb.lexemes.max_impact is
   'Upper bound of the lexeme''s impacts, 0 to k1 + 1. It is never too small.';
 comment on column ragdb.lexemes.in_blocks is
