@@ -15,8 +15,15 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 if TYPE_CHECKING:
     from ragdb.server.postgres import Say
 
-# any of libpq's that names a server, a database or who asks
-LIBPQ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE")
+# by variable of libpq, the parameter that names a server, a database or who asks
+LIBPQ = {
+    "PGHOST": "host",
+    "PGHOSTADDR": "hostaddr",
+    "PGPORT": "port",
+    "PGDATABASE": "dbname",
+    "PGUSER": "user",
+    "PGSERVICE": "service",
+}
 SECRET = re.compile("password|secret|scram")  # in the name of a parameter
 SECRETS = {"password": "PGPASSWORD", "options": "PGOPTIONS"}
 
@@ -55,9 +62,11 @@ def connection(
         # a variable without a value is not set; a flag that is given one of these is a mistake
         if value or (origin == "--dsn" and value is not None):
             return given(value, origin)
-    named = [name for name in LIBPQ if os.environ.get(name)]
-    if named:
-        return Connection("", ", ".join(named))
+    if named := [name for name in LIBPQ if os.environ.get(name)]:
+        parts = {LIBPQ[name]: os.environ[name] for name in named}
+        # what a service's file says wins over the other variables, but not over a parameter
+        own = {"service": parts["service"]} if "service" in parts else parts
+        return Connection(make_conninfo("", **own), ", ".join(named))
     from ragdb.server import embedded
 
     return Connection(embedded.dsn(say=say, upgrades=upgrades), "embedded")
@@ -138,4 +147,4 @@ def normalise(dsn: str) -> str:
         # a password ended too soon for libpq, which would show the rest of it as a host or database
         if re.search("(^|,)[^,/]+@", hosts) or re.search("[^0-9,]", ports):
             raise psycopg.ProgrammingError("its host or its port cannot be one")
-    return make_conninfo(dsn)
+    return make_conninfo(dsn) or dsn  # a URL without parts means what libpq takes by default

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+import ragdb
 from ragdb.server import embedded, settings
 
 
@@ -24,7 +25,7 @@ def test_the_first_setting_of_the_order_wins(monkeypatch: pytest.MonkeyPatch) ->
     assert (found.conninfo, found.origin) == ("host=embedded", "embedded")
     monkeypatch.setenv("PGHOST", "libpq")
     found = settings.connection()
-    assert (found.conninfo, found.origin) == ("", "PGHOST")
+    assert (found.conninfo, found.origin) == ("host=libpq", "PGHOST")
     for name in ("DATABASE_URL", "RAGDB_DATABASE_URL"):
         monkeypatch.setenv(name, f"host={name}")
         found = settings.connection()
@@ -39,6 +40,31 @@ def test_the_first_setting_of_the_order_wins(monkeypatch: pytest.MonkeyPatch) ->
 def test_one_variable_of_libpq_is_enough(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "x")
     assert settings.connection().origin == name
+
+
+def test_what_the_variables_of_libpq_name_is_connected_to(
+    monkeypatch: pytest.MonkeyPatch, clone: str
+) -> None:
+    named = conninfo_to_dict(clone)
+    for variable, key in settings.LIBPQ.items():
+        if key in named:
+            monkeypatch.setenv(variable, str(named[key]))
+    with ragdb.connect() as db, ragdb.connect(settings.connection().conninfo) as again:
+        assert db.connection.info.dbname == again.connection.info.dbname == named["dbname"]
+
+
+def test_a_service_wins_over_the_other_variables_as_in_libpq(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PGSERVICE", "main")
+    monkeypatch.setenv("PGHOST", "libpq")
+    assert settings.connection().conninfo == "service=main"
+
+
+def test_a_url_without_parts_is_not_empty() -> None:
+    found = settings.connection("postgresql://")
+    assert settings.connection(found.conninfo) == found
+    assert str(found) == "libpq defaults (from --dsn)"
 
 
 def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
