@@ -18,6 +18,8 @@ from ragdb.server import migrate, prepare, roles, scripts
 from ragdb.server.postgres import PORT, EmbeddedError, Say, home, initialise, launch, run
 
 LOGIN = DATABASE = "ragdb"
+# with others, which variables may set, libpq takes a server that runs for one that does not answer
+PINGED = "gssencmode=disable&connect_timeout=0"
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ def status(
         return None
     found = Status(int(lines[0]), folder, version, Path(lines[4]))
     # the file outlives a killed server; an answer on the socket does not, and may be a refusal
-    answer = PGconn.ping(found.superuser.encode())
+    answer = PGconn.ping(f"{found.superuser}&{PINGED}".encode())
+    if answer == Ping.NO_ATTEMPT:
+        connect(found.superuser).close()  # raises: a variable of libpq has a value that is none
     return found if answer == Ping.OK or (answer == Ping.REJECT and not is_ready) else None
 
 

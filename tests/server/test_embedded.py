@@ -153,6 +153,24 @@ def test_a_second_call_finds_it_running(
     assert embedded.status() == before
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PGSSLMODE", "sure", 'invalid sslmode value: "sure"'),
+        ("PGCONNECT_TIMEOUT", "soon", "connect_timeout"),
+        ("PGGSSENCMODE", "require", "not supported over a local socket"),
+    ],
+)
+def test_a_variable_that_libpq_refuses_is_told_and_not_taken_for_a_killed_server(
+    dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv("RAGDB_HOME", str(home))
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(embedded, "launch", None)  # waits for it
+    with pytest.raises(psycopg.Error, match=said):
+        embedded.dsn()
+
+
 def test_a_current_database_needs_neither_alembic_nor_sqlalchemy(dsn: str, home: Path) -> None:
     code = f"{DSN}\nprint(sorted({{'alembic', 'sqlalchemy', 'psutil', 'fasteners'}} & set(sys.modules)))"
     out = subprocess.run(
