@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 
@@ -79,6 +80,9 @@ def verb(
         asks = "confirm" in function.__code__.co_names
         changed = {"format": (format_of(formats), None), "yes": (yes_of(is_shown=asks), False)}
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        for parameter in own:
+            if _has_path(parameter.annotation):
+                parameter.annotation.__metadata__[0].parser = _path
         shared = [
             inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=d)
             for n, (a, d) in {**SHARED, **changed}.items()
@@ -117,6 +121,17 @@ def verb(
         return function
 
     return register
+
+
+def _has_path(annotation: Any) -> bool:
+    return annotation is Path or any(map(_has_path, get_args(annotation)))
+
+
+def _path(given: str) -> Path:
+    """A path of the command line: pathlib takes an empty one for the current folder."""
+    if not given:
+        raise typer.BadParameter("the path is empty; give . for the current folder")
+    return Path(given)
 
 
 def _refuse_more(context: typer.Context) -> None:

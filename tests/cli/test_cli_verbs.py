@@ -312,6 +312,25 @@ def test_an_empty_dsn_is_not_the_default_database(run: Run) -> None:
         assert (refused.exit_code, "it is empty" in refused.stderr) == (3, True)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["dashboards", "export", ""],
+        ["ledger", "export", ""],
+        ["apply", ""],
+        ["report", "--html", ""],
+        ["ledger", "checkpoint", "--key="],
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run(*arguments)
+    assert (refused.exit_code, "the path is empty" in refused.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_host_is_not_all_hosts(run: Run) -> None:
     refused = run("serve", "--host", "", "--port", 0)
     assert (refused.exit_code, "--host is empty" in refused.stderr) == (2, True)
