@@ -14,9 +14,8 @@ import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.rows import class_row, tuple_row
-from psycopg.types.json import Jsonb
 
-from ragdb.client import readonly
+from ragdb.client import readonly, values
 from ragdb.client.counting import some
 from ragdb.client.results import Recorded, Rows
 
@@ -116,25 +115,13 @@ class Call:
         return sql, self.parameters(given)
 
     def parameters(self, given: Given) -> list[Any]:
-        """The arguments as psycopg takes them: a dict or list for a jsonb argument is wrapped.
-
-        Raises TypeError for bytes where a text is wanted.
-        """
+        """The arguments as psycopg takes them: see `values.sent`, which raises."""
         sent = []
         for name, kind in self.types.items():
             value = given[name]
-            if kind == "jsonb":
-                if value is None:
-                    value = self.defaults.get(name)
-                if value is not None and not isinstance(value, Jsonb):
-                    value = Jsonb(value)
-            elif kind == "bytea[]" and value is not None:
-                # psycopg doubles their backslashes without standard_conforming_strings
-                value = [part if part is None else rf"\x{part.hex()}" for part in value]
-            elif kind == "text" and isinstance(value, bytes | bytearray | memoryview):
-                # PostgreSQL would take them for a text of their hexadecimal digits
-                raise TypeError(f"{self.name}() was given bytes for {name!r}: decode them")
-            sent.append(value)
+            if kind == "jsonb" and value is None:
+                value = self.defaults.get(name)
+            sent.append(values.sent(value, kind, name, self.name))
         return sent
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:

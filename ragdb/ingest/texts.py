@@ -33,12 +33,14 @@ def add(
         raise TypeError("texts is a text, not a list of texts")
     if isinstance(metadatas, Mapping):
         raise TypeError("metadatas is a mapping, not a list of mappings")
-    given = [clean(_text(text))[0] for text in texts]
+    if isinstance(ids, str):
+        raise TypeError("ids is a text, not a list of texts")
+    given = [clean(_text(text, "texts"))[0] for text in texts]
     try:
         about = None if metadatas is None else [storable(one or {}) for one in metadatas]
     except ReadError as error:
         raise IngestError(error.reason, error.hint) from None
-    names = None if ids is None else [clean(name)[0] for name in ids]
+    names = None if ids is None else [clean(_text(name, "ids"))[0] for name in ids]
     for what, found in (("metadatas", about), ("ids", names), ("embeddings", embeddings)):
         if found is not None and len(found) != len(given):
             raise ValueError(f"texts are {len(given)} and {what} {len(found)}")
@@ -62,9 +64,9 @@ def add(
     return put
 
 
-def _text(text: object) -> str:
+def _text(text: object, of: str) -> str:
     if not isinstance(text, str):
-        raise TypeError(f"texts has one that is not a text but {type(text).__name__}")
+        raise TypeError(f"{of} has one that is not a text but {type(text).__name__}")
     return text
 
 

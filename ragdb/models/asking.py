@@ -151,7 +151,11 @@ def _asked(args: Sequence[Any], how: dict[str, Any]) -> tuple[list[str], str, st
         or not corpora
     ):
         return None
-    return [corpora] if isinstance(corpora, str) else list(corpora), query, given.get("mode")
+    return (
+        [corpora] if isinstance(corpora, str | bytes) else list(corpora),
+        query,
+        given.get("mode"),
+    )
 
 
 def _nobody(embedder: Embedders, error: Exception) -> ModeNotAvailable:

@@ -21,7 +21,7 @@ from psycopg.pq import TransactionStatus
 import ragdb
 from ragdb.client._generated.rows import Hit
 from ragdb.client.results import MOST, Rows
-from ragdb.errors import AlreadyExists
+from ragdb.errors import AlreadyExists, InvalidArgument
 from ragdb.ingest import reading
 from ragdb.ingest.pool import Pool
 from ragdb.ingest.reading import Outcome, Task
@@ -46,7 +46,26 @@ def test_bytes_are_not_taken_for_a_text(db: ragdb.Database) -> None:
         db.put_text("docs", "bytes.txt", b"The ladder is in the shed.")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not a text but bytes"):
         db.add([b"The ladder is in the shed."], corpus="docs")  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="was given bytes for 'corpora': decode them"):
+        db.search(b"docs", "ladder in the shed")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="was given bytes for 'corpora': decode them"):
+        db.search([b"docs"], "ladder in the shed")  # type: ignore[list-item]
     assert ids(db.search("docs", "ladder in the shed", mode="lexical")) == []
+
+
+def test_an_id_is_a_text_and_one_text_is_no_list_of_ids(db: ragdb.Database) -> None:
+    for ids_, said in (([5], "ids has one that is not a text but int"), ("x", "ids is a text")):
+        with pytest.raises(TypeError, match=said):
+            db.add(["The ladder."], ids=ids_, corpus="docs")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("k", [2**31, -(2**31) - 1, 10**20])
+def test_a_number_that_no_integer_holds_is_named(db: ragdb.Database, k: int) -> None:
+    said = r"k is .*: search\(\) takes -2147483648 to 2147483647"
+    with pytest.raises(InvalidArgument, match=said):
+        db.search("docs", "refunds", k=k)
+    with pytest.raises(InvalidArgument, match=r"^k is 2147483647\n"):
+        db.search("docs", "refunds", k=2**31 - 1)
 
 
 def test_one_mapping_is_not_taken_for_a_list_of_them(db: ragdb.Database) -> None:

@@ -1,0 +1,32 @@
+"""The value of an argument as psycopg takes it for the type of SQL that the argument has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from ragdb.errors import InvalidArgument
+
+BYTES = (bytes, bytearray, memoryview)
+MOST = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
+
+
+def sent(value: Any, kind: str, name: str, function: str) -> Any:
+    """A dict or list for a jsonb argument is wrapped, and bytea[] written as text.
+
+    Raises TypeError for bytes where a text is wanted, InvalidArgument for a number that is no such.
+    """
+    if kind == "jsonb":
+        return value if value is None or isinstance(value, Jsonb) else Jsonb(value)
+    if kind == "bytea[]" and value is not None:
+        # psycopg doubles their backslashes without standard_conforming_strings
+        return [part if part is None else rf"\x{part.hex()}" for part in value]
+    parts = value if isinstance(value, list | tuple) else (value,)
+    if kind in ("text", "text[]") and any(isinstance(part, BYTES) for part in parts):
+        # PostgreSQL would take them for a text of their hexadecimal digits
+        raise TypeError(f"{function}() was given bytes for {name!r}: decode them")
+    if kind in MOST and isinstance(value, int) and not -MOST[kind] - 1 <= value <= MOST[kind]:
+        most = MOST[kind]  # PostgreSQL says neither which value that is nor what it takes
+        raise InvalidArgument(f"{name} is {value:.6g}: {function}() takes {-most - 1} to {most}")
+    return value
