@@ -12,8 +12,8 @@ from ragdb.cli.query import (
     AskedCorpus,
     Endpoint,
     Filter,
+    asked,
     filter_of,
-    one_readable,
 )
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 from ragdb.client.counting import counted
@@ -106,7 +106,7 @@ def ask(
     with session.connect() as db:
         if corpus is None and (retriever is not None or rag is not None):
             corpus = db.ask_retriever(None, retriever, rag).corpus
-        corpus = corpus or one_readable(db)
+        corpus = asked(db, corpus)
         if retriever is None and rag is None and contract is None:
             mode = mode or "auto"  # nobody brings evidence here, so nothing is passed over
         try:
@@ -164,7 +164,7 @@ def pack(
     from ragdb.evidence.retrieval import RetrievalQuery
 
     with session.connect() as db:
-        corpus = corpus or one_readable(db)
+        corpus = asked(db, corpus)
         retriever = CorpusRetriever(
             db,
             corpus,

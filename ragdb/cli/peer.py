@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.query import AllowPrivate, AskedCorpus, one_readable
+from ragdb.cli.query import AllowPrivate, AskedCorpus, asked
 from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
 from ragdb.client.counting import counted
 
@@ -182,7 +182,7 @@ def ask(
     from ragdb.peers import asking
 
     with session.connect() as db:
-        corpus = corpus or one_readable(db)
+        corpus = asked(db, corpus)
         found = asking.query(db, corpus, query, k, allow_private=allow_private)
     if "error" in found:
         raise Failure(str(found.get("message") or found["error"]), hint=found.get("hint"))

@@ -58,8 +58,10 @@ def readable(db: Database) -> list[str]:
     return names
 
 
-def one_readable(db: Database) -> str:
-    """The corpus of a verb that is told none: the only one that the caller may read."""
+def asked(db: Database, corpus: str | None) -> str:
+    """The corpus of a verb: the one it is told, or else the only one that the caller may read."""
+    if corpus is not None:
+        return corpus
     names = readable(db)
     if len(names) > 1:
         raise Failure(

@@ -8,7 +8,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.hits import print_hit
-from ragdb.cli.query import AskedCorpus, Filter, Hits, MinScore, filter_of, one_readable
+from ragdb.cli.query import AskedCorpus, Filter, Hits, MinScore, asked, filter_of
 from ragdb.cli.session import Session
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def similar(
     """Print the chunks of a corpus that are most like one of it."""
     among = filter_of(filter)
     with session.connect() as db:
-        corpus = corpus or one_readable(db)
+        corpus = asked(db, corpus)
         hits = db.similar(corpus, chunk_id, k, min_score, among, mode)
         if session.format == "table":
             for hit in hits:

@@ -151,11 +151,8 @@ def _asked(args: Sequence[Any], how: dict[str, Any]) -> tuple[list[str], str, st
         or not corpora
     ):
         return None
-    return (
-        [corpora] if isinstance(corpora, str | bytes) else list(corpora),
-        query,
-        given.get("mode"),
-    )
+    several: list[Any] = [corpora] if isinstance(corpora, str | bytes) else list(corpora)
+    return several, query, given.get("mode")
 
 
 def _nobody(embedder: Embedders, error: Exception) -> ModeNotAvailable:

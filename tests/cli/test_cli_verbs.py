@@ -331,6 +331,14 @@ def test_an_empty_path_is_not_the_current_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "arguments", [["ask", "lending"], ["pack", "lending"], ["similar", "x"], ["slice", "ls"]]
+)
+def test_an_empty_corpus_is_not_the_only_one(demo: Run, arguments: list[str]) -> None:
+    refused = demo(*arguments, "--corpus", "")
+    assert (refused.exit_code, 'corpus "" does not exist' in refused.stderr) == (2, True)
+
+
 def test_no_host_is_not_all_hosts(run: Run) -> None:
     refused = run("serve", "--host", "", "--port", 0)
     assert (refused.exit_code, "--host is empty" in refused.stderr) == (2, True)
