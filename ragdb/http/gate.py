@@ -205,6 +205,11 @@ class Gate:
         if two_lengths(headers):
             message = "the request has a Content-Length and a Transfer-Encoding"
             return error(scope, 400, "BAD_REQUEST", message, Connection="close")
+        coding = headers.get("content-encoding", b"").decode("latin-1")
+        if coding.strip().lower() not in ("", "identity"):  # a blob would be kept compressed
+            message = f"body: its Content-Encoding is {coding[:40]!r}"
+            hint = {"hint": "send the body as it is"}
+            return error(scope, 400, "BAD_REQUEST", message, hint, Connection="close")
         if int(headers.get("content-length", b"0")) > limit:  # h11 lets digits alone through
             return self._too_large(scope, limit)
         return None

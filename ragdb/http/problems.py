@@ -84,6 +84,8 @@ def register(app: FastAPI, server: Server) -> None:
         message = str(problem.detail)
         if isinstance(problem.__cause__, UnicodeDecodeError):
             message = f"body: it is not UTF-8 at byte {problem.__cause__.start}"
+        elif isinstance(problem.__cause__, RecursionError):
+            message = "body: its JSON nests too deep"
         # the router raises these two, and nobody else
         if problem.status_code == 404:
             message = "there is no such route"

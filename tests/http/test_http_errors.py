@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import http.client
 import json
 import os
@@ -190,6 +191,21 @@ def test_a_body_that_is_not_json_is_told_where(api: Api) -> None:
         assert [one["field"] for one in answer["details"]] == ["body"]
     said = check(api("POST", "/api/rag/search/slice", b'{"query":"\xff"}'), 400, "BAD_REQUEST")
     assert said["error"] == "body: it is not UTF-8 at byte 10"
+
+
+@pytest.mark.parametrize("path", ["/api/search", "/api/blobs", "/capabilities/rag.query@1.0"])
+def test_a_compressed_body_is_refused_as_such(api: Api, path: str) -> None:
+    refused = api("POST", path, gzip.compress(b"{}"), "writer", Content_Encoding="gzip")
+    said = check(refused, 400, "BAD_REQUEST")
+    assert said.get("message", said["error"]) == "body: its Content-Encoding is 'gzip'"
+    plain = api("POST", "/api/search", b'{"query": "ladder"}', Content_Encoding="identity")
+    assert plain.status == 200
+
+
+def test_a_body_that_nests_too_deep_is_told_so(api: Api) -> None:
+    deep = b'{"query": "x", "filter": ' + b'{"a":' * 20_000 + b"1" + b"}" * 20_001
+    said = check(api("POST", "/api/search", deep), 400, "BAD_REQUEST")
+    assert said["error"] == "body: its JSON nests too deep"
 
 
 def test_a_field_that_there_is_not_is_answered_with_those_that_there_are(api: Api) -> None:
