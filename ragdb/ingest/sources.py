@@ -103,6 +103,8 @@ def _expand(
     try:
         root = Path(argument).resolve(strict=True)
     except FileNotFoundError as error:
+        if os.path.exists(argument):  # as /dev/stdin and <(command) are, which lead to no file
+            raise ReadError("not_a_file", "it is not a regular file", "give - for stdin") from None
         hint = "leave its quotes out, or give the folder and --glob"
         raise unreadable(error, hint if "*" in str(error.filename) else None) from None
     except (OSError, RuntimeError, ValueError) as error:

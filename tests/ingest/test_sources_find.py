@@ -212,6 +212,16 @@ def test_a_pattern_that_no_shell_expanded_is_answered_with_the_flag(tmp_path: Pa
     assert error.hint == "leave its quotes out, or give the folder and --glob"
 
 
+def test_a_pipe_that_a_shell_names_leads_to_stdin() -> None:
+    read, write = os.pipe()
+    try:
+        ((_, error),) = find([f"/dev/fd/{read}"]).failed
+    finally:
+        os.close(read)
+        os.close(write)
+    assert (error.reason, error.hint) == ("it is not a regular file", "give - for stdin")
+
+
 def test_an_empty_path_is_no_folder(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(docs)
 
