@@ -48,7 +48,10 @@ def write(
     moment. Raises ExportError, CorpusNotFound.
     """
     target = Path(path)
-    if target.exists() and not (force and target.is_file()):
+    if target.exists() and not target.is_file():
+        hint = "give another name; - is stdout for `ragdb export`"
+        raise ExportError(f"{target} is there, and is not a file", hint)
+    if target.exists() and not force:
         raise ExportError(f"{target} exists already", "give another name, or --force to replace it")
     with _snapshot(db):
         header = db.export_corpus(corpus)

@@ -855,6 +855,15 @@ def test_an_export_inside_a_transaction_wants_its_snapshot(clone: str, tmp_path:
             assert db.export_file("docs", tmp_path / "x.gz").documents == 0
 
 
+def test_what_is_no_file_is_not_said_to_be_replaced_by_force(clone: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with ragdb.connect(clone) as db:
+        for place in (tmp_path, tmp_path / "pipe"):
+            with pytest.raises(ExportError, match="is there, and is not a file") as refused:
+                db.export_file("docs", place)
+            assert refused.value.hint == "give another name; - is stdout for `ragdb export`"
+
+
 def test_a_file_that_is_there_is_kept_unless_forced(clone: str, tmp_path: Path) -> None:
     file = tmp_path / "x.gz"
     file.write_text("mine")
