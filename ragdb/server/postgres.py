@@ -46,13 +46,14 @@ class EmbeddedError(Exception):
 
 def home() -> Path:
     """The folder of everything embedded: RAGDB_HOME, or per user; as root never under a home."""
-    if os.environ.get("RAGDB_HOME"):
-        return Path(os.environ["RAGDB_HOME"]).absolute()
-    if os.geteuid() == 0:
+    named = os.environ.get("RAGDB_HOME")
+    if os.geteuid() == 0 and not named:
         return Path("/var/lib/ragdb")
     import platformdirs
 
     with contextlib.suppress(RuntimeError):  # without HOME, for a user without a name
+        if named:  # a file of settings has a ~ that no shell has read
+            return Path(named).expanduser().absolute()
         folder = platformdirs.user_data_path("ragdb")
         if folder.is_absolute():  # before 4.11 it is left as ~
             return folder

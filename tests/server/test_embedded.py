@@ -446,6 +446,17 @@ def test_a_user_without_home_or_name_is_told_what_to_do(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no such name can be given")
+def test_the_tilde_of_a_file_of_settings_is_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RAGDB_HOME", "~/rag")  # no shell reads what Docker and systemd do
+    assert embedded.data_folder() == tmp_path / "rag/pg18"
+    monkeypatch.setenv("RAGDB_HOME", "~nobody-of-this-name/rag")
+    with pytest.raises(postgres.EmbeddedError, match="there is no home folder"):
+        embedded.data_folder()
+
+
 def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(postgres.EmbeddedError, match="is not UTF-8; set RAGDB_HOME"):
         embedded.start(tmp_path / os.fsdecode(b"caf\xe9") / "pg18")
