@@ -225,7 +225,7 @@ def model_of(name: str | None, endpoint: str | None) -> Task | None:
     try:
         return OpenAIModel(name, endpoint)
     except ValueError as error:
-        raise Failure(str(error), hint="--endpoint URL") from None
+        raise Failure(str(error), hint="--endpoint URL names another endpoint") from None
 
 
 def _recorded(summary: dict[str, Any]) -> str:

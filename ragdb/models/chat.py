@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragdb.client.counting import counted
-from ragdb.models.endpoints import NoRedirect, TooLong, may_pass, received
+from ragdb.models.endpoints import NoRedirect, TooLong, bearer, may_pass, received
 
 MOST = 4 << 20
 """Bytes of an answer that are read at most."""
@@ -87,7 +87,7 @@ class OpenAIModel:
         self.timeout, self.tries = timeout, tries
         self.max_tokens, self.json_mode = max_tokens, json_mode
         self._url = base.rstrip("/") + "/chat/completions"
-        self._key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
+        self._key = bearer(api_key if api_key is not None else os.environ.get("OPENAI_API_KEY"))
         self._last = threading.local()
         self._opener = urllib.request.build_opener(NoRedirect)
 
@@ -137,9 +137,7 @@ class OpenAIModel:
         return text
 
     def _post(self, data: bytes) -> Any:
-        headers = {"Content-Type": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
+        headers = {"Content-Type": "application/json", **self._key}
         request = urllib.request.Request(self._url, data, headers)
         deadline = time.monotonic() + self.timeout
         pause = 0.2
@@ -175,4 +173,5 @@ class OpenAIModel:
         except (OSError, http.client.HTTPException) as error:
             if isinstance(getattr(error, "reason", None), TimeoutError):
                 raise ModelError(slow) from None
-            return f"it cannot be reached: {type(error).__name__}"
+            why = getattr(error, "reason", None) or type(error).__name__
+            return f"it cannot be reached: {why}"

@@ -62,6 +62,17 @@ def may_pass(status: int) -> bool:
     return status >= 500 or status in (408, 409, 425, 429)
 
 
+def bearer(key: str | None) -> dict[str, str]:
+    """The header of a key. Raises ValueError, which does not show it, for one that cannot be sent.
+
+    The line end of a file of a key is no part of it.
+    """
+    key = (key or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError("the key has a character that no key has: look at OPENAI_API_KEY")
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
 class EndpointEncoder:
     """Any OpenAI-compatible `/embeddings`: OPENAI_BASE_URL and OPENAI_API_KEY of the environment.
 
@@ -113,9 +124,11 @@ class EndpointEncoder:
             raise ProviderDown(f"the endpoint's answer cannot be used: {error!r:.200}") from None
 
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
-        headers = {"Content-Type": "application/json"}
-        if key := os.environ.get("OPENAI_API_KEY"):
-            headers["Authorization"] = f"Bearer {key}"
+        try:
+            key = bearer(os.environ.get("OPENAI_API_KEY"))
+        except ValueError as error:
+            raise ProviderDown(str(error)) from None
+        headers = {"Content-Type": "application/json", **key}
         request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)
         problem = ""
         for attempt in range(self.tries):

@@ -97,7 +97,7 @@ def token_of(name: str, file: Path | None = None) -> str | None:
     """The token for a peer: of a file, or of its environment variable."""
     if file is not None:
         return file.read_text(errors="replace").strip() or None
-    return os.environ.get(variable(name)) or None
+    return os.environ.get(variable(name), "").strip() or None
 
 
 def variable(name: str) -> str:

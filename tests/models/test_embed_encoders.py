@@ -129,6 +129,27 @@ def test_an_endpoint_answers_in_any_order(endpoint: Endpoint) -> None:
     assert set(endpoint.paths) == {"/v1/embeddings"}
 
 
+def test_the_line_end_of_a_file_of_a_key_is_no_part_of_it(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.answers = [good]
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret\r\n")
+    encoder().encode(["text"])
+    assert endpoint.keys == ["Bearer sk-secret"]
+
+
+@pytest.mark.parametrize("key", ["sk-\nsecret", "sk-secret-é"])
+def test_a_key_that_no_header_can_have_is_refused_and_not_shown(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    endpoint.answers = [good]
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(encoders.ProviderDown, match="the key has a character") as refused:
+        encoder().encode(["text"])
+    assert "secret" not in str(refused.value)
+    assert endpoint.asked == []
+
+
 @pytest.mark.parametrize(
     "trouble",
     [

@@ -187,10 +187,22 @@ def test_no_key_is_shown_or_sent_on(fake: Fake, monkeypatch: pytest.MonkeyPatch)
         OpenAIModel("m")
 
 
+def test_a_key_is_taken_without_its_line_end_and_refused_where_no_header_can_have_it(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.script = [says(TRUE)]
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\n")
+    OpenAIModel("m", fake.url)({"question": "q"})
+    assert fake.keys == [f"Bearer {KEY}"]
+    with pytest.raises(ValueError, match="the key has a character") as refused:
+        OpenAIModel("m", fake.url, f"a\n{KEY}")
+    assert KEY not in str(refused.value)
+
+
 def test_nobody_at_the_endpoint_is_a_model_that_cannot_be_reached() -> None:
     asked = OpenAIModel("m", "http://127.0.0.1:9/v1", tries=2)
     started = time.monotonic()
-    with pytest.raises(ModelError, match="it cannot be reached: URLError"):
+    with pytest.raises(ModelError, match="it cannot be reached: .*refused"):
         asked({"question": "q"})
     # long before its 60 seconds
     assert time.monotonic() - started < 50

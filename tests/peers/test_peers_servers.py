@@ -210,7 +210,7 @@ def test_a_model_asks_peers_where_the_server_may(
     sites: tuple[Site, Site], asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, bob = sites
-    monkeypatch.setenv("RAGDB_PEER_TOKEN_ANN", ann.token)
+    monkeypatch.setenv("RAGDB_PEER_TOKEN_ANN", f"{ann.token}\n")  # as of a file of a secret
     for name in ("followed", "alone"):
         bob.db.create_corpus(name)
         bob.db.share_corpus(name)
