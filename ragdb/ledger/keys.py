@@ -98,7 +98,8 @@ def from_command(command: str, public: bytes) -> Signer:
 
     def sign(message: bytes) -> bytes:
         try:
-            done = subprocess.run(shlex.split(command), input=message, capture_output=True)
+            words = shlex.split(command) or [command]
+            done = subprocess.run(words, input=message, capture_output=True)
         except (OSError, ValueError) as error:
             raise LedgerError(f"the command that signs did not start: {error}") from error
         if done.returncode != 0:

@@ -94,7 +94,10 @@ def with_keys(conninfo: str, signing_key: str | None = None, **parameters: Any) 
 def _printed(command: str) -> str:
     try:
         done = subprocess.run(
-            shlex.split(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60
+            shlex.split(command) or [command],  # of spaces alone there is no program
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=60,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise SigningKeyError(f"{COMMAND} cannot be run: {error}") from None

@@ -164,7 +164,7 @@ def test_a_file_of_no_keys_is_refused_and_not_quoted(
 CUT = f"sh -c 'echo out:{'ab' * 32}; exit 3'"
 
 
-@pytest.mark.parametrize("command", ["false", "/no/such/program", "echo nothing", "'", CUT])
+@pytest.mark.parametrize("command", ["false", "/no/such/program", "echo nothing", "'", " ", CUT])
 def test_a_command_that_gives_no_key_is_refused(
     refused: Run, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

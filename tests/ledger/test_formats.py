@@ -63,6 +63,12 @@ def signer(tmp_path: Path) -> keys.Signer:
 TEXT = "example.com/log\n3\n" + "A" * 43 + "=\n"
 
 
+@pytest.mark.parametrize("command", ["", " ", "/no/such/program", "'"])
+def test_a_command_that_is_none_does_not_start(command: str) -> None:
+    with pytest.raises(LedgerError, match="the command that signs did not start"):
+        keys.from_command(command, bytes(32)).sign(b"x")
+
+
 def test_a_checkpoint_is_signed_cosigned_and_read_back(signer: keys.Signer) -> None:
     made = signer.checkpoint(TEXT)
     made = made.with_signatures([signer.cosignature("w.example", TEXT, 1700000000)])

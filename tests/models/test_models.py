@@ -202,7 +202,7 @@ def test_a_key_is_taken_without_its_line_end_and_refused_where_no_header_can_hav
 def test_nobody_at_the_endpoint_is_a_model_that_cannot_be_reached() -> None:
     asked = OpenAIModel("m", "http://127.0.0.1:9/v1", tries=2)
     started = time.monotonic()
-    with pytest.raises(ModelError, match="it cannot be reached: .*refused"):
+    with pytest.raises(ModelError, match=r"it cannot be reached: .*refused"):
         asked({"question": "q"})
     # long before its 60 seconds
     assert time.monotonic() - started < 50
