@@ -106,7 +106,7 @@ begin
   if ragdb_internal.role_oid(role) is null then
     raise exception 'role % does not exist', ragdb_internal.quote(role)
       using errcode = 'RG400', detail = 'a right is given to a database role',
-        hint = 'create role makes one';
+        hint = 'ragdb_reader, ragdb_writer and ragdb_admin are there; create role makes more';
   end if;
   if ragdb_internal.privilege_level(privilege) is null then
     raise exception 'privilege is %, not read, write or admin', ragdb_internal.quote(privilege)

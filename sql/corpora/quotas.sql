@@ -14,7 +14,7 @@ begin
   if v_oid is null then
     raise exception 'role % does not exist', ragdb_internal.quote(role)
       using errcode = 'RG400', detail = 'a quota is a database role''s, or that of public',
-        hint = 'create role makes one';
+        hint = 'ragdb_reader, ragdb_writer and ragdb_admin are there; create role makes more';
   end if;
   if least(blob_bytes, hourly_failures, corpus_chunks) < 0
     or concurrent_calls not between 1 and 1000

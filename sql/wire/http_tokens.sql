@@ -30,7 +30,7 @@ begin
   if not found then
     raise exception 'role % does not exist', ragdb_internal.quote(role_of_token.role)
       using errcode = 'RG400', detail = 'a token stands for a database role',
-        hint = 'create role makes one';
+        hint = 'ragdb_reader, ragdb_writer and ragdb_admin are there; create role makes more';
   end if;
   if ragdb_internal.is_mighty(v_role.oid) then
     raise exception 'role % is too mighty for a token', ragdb_internal.quote(role_of_token.role)

@@ -339,6 +339,20 @@ def test_an_empty_corpus_is_not_the_only_one(demo: Run, arguments: list[str]) ->
     assert (refused.exit_code, 'corpus "" does not exist' in refused.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["token", "create", "mine", "--role", "readers"],
+        ["corpus", "grant", "demo", "readers", "read"],
+        ["quota", "set", "readers", "--blob-bytes", "1"],
+    ],
+)
+def test_a_role_that_is_not_there_leads_to_those_of_ragdb(demo: Run, arguments: list[str]) -> None:
+    refused = demo(*arguments)
+    assert (refused.exit_code, 'role "readers" does not exist' in refused.stderr) == (2, True)
+    assert "ragdb_reader, ragdb_writer and ragdb_admin are there" in refused.stderr
+
+
 def test_no_host_is_not_all_hosts(run: Run) -> None:
     refused = run("serve", "--host", "", "--port", 0)
     assert (refused.exit_code, "--host is empty" in refused.stderr) == (2, True)
