@@ -121,6 +121,8 @@ def serve(
 
     if corpus == "personal":
         raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
+    if anonymous_role is not None:
+        check_role(session, anonymous_role)
     standbys = [settings.given(dsn, "--read-dsn").conninfo for dsn in read_dsn or ()]
     for standby in standbys:
         check_standby(session, standby)
@@ -183,6 +185,20 @@ def need_server() -> None:
     if not all(map(find_spec, needed)):
         hint = "pip install 'ragdb-postgres[http]'"
         raise Failure("the HTTP server is not installed", code=DATABASE, hint=hint)
+
+
+def check_role(session: Session, role: str) -> None:
+    """Refuse a role that no request could be answered as. Raises Failure."""
+    import psycopg
+
+    with session.connect() as db, db.connection.transaction(force_rollback=True):
+        try:
+            db.connection.execute("select set_config('role', %s, true)", [role])
+        except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as e:
+            raise Failure(
+                f"--anonymous-role: {e.diag.message_primary}",
+                hint="name one such as ragdb_reader, that is granted to the login of the server",
+            ) from None
 
 
 def check_standby(session: Session, dsn: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from ragdb.cli import serve
 from ragdb.http.config import Config
@@ -76,3 +78,17 @@ def test_mcp_obeys_each_of_its_flags(run: Run, monkeypatch: pytest.MonkeyPatch) 
     # one that cannot be read is not served
     assert run("mcp", "--corpus", "docs", "--corpus", "others").exit_code == 2
     assert len(served) == 2
+
+
+@pytest.mark.usefixtures("begun")
+@pytest.mark.parametrize(
+    ("role", "said"), [("nosuch", "does not exist"), ("postgres", "permission denied to set role")]
+)
+def test_a_role_that_the_server_may_not_act_as_is_refused_at_once(
+    run_on: Callable[[str], Run], clone: str, role: str, said: str
+) -> None:
+    admin = make_conninfo(clone, user="admin")
+    refused = run_on(admin)("serve", "--port", 0, "--anonymous-role", role)
+    assert refused.exit_code == 2, refused.output
+    assert said in refused.stderr
+    assert "hint: name one such as ragdb_reader, that is granted to the login" in refused.stderr
