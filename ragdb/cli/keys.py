@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ragdb.database import Database
 
+EXPORTED = "give the output of `ragdb keys export`"
 FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="Key id.")]
 
@@ -151,13 +152,14 @@ def import_(
                 key = json.loads(line)
                 given = [key[name] for name in FIELDS]
             except (ValueError, TypeError, KeyError):
-                raise Failure(
-                    f"line {number} is not an exported key",
-                    hint="give the output of `ragdb keys export`",
-                ) from None
+                raise Failure(f"line {number} is not an exported key", hint=EXPORTED) from None
             db.import_signing_key(*given)
             imported.append({"key_id": given[0]})
             session.note(f"imported {given[0]}")
+    if not imported:  # what a failed export left
+        raise Failure(
+            f"there is no key in {'-' if file.name == '<stdin>' else file.name}", hint=EXPORTED
+        )
     if session.format != "table":
         session.rows(imported)
 

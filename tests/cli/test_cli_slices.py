@@ -382,6 +382,8 @@ def test_keys_that_were_not_exported_are_not_imported(kept_chat: Run) -> None:
         result = kept_chat("keys", "import", "-", input=given + "\n")
         assert result.exit_code == 2
         assert "line 1 is not an exported key" in result.stderr
+    nothing = kept_chat("keys", "import", "-", input="")
+    assert (nothing.exit_code, "there is no key in -" in nothing.stderr) == (2, True)
 
 
 def test_nothing_is_signed_without_a_key(run: Run, tmp_path: Path) -> None:
