@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -106,6 +107,10 @@ async def _only_known_parameters(request: Request) -> None:
     if unknown:
         message = f"there is no parameter {min(unknown)[:80]!r}"
         raise Refused(400, "BAD_REQUEST", message, {"parameters": sorted(known)})
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    for name, times in given.items():
+        if times > 1:  # none is a list, and the last would be obeyed
+            raise Refused(400, "BAD_REQUEST", f"the parameter {name!r} is given twice")
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

@@ -193,6 +193,11 @@ def test_a_body_that_is_not_json_is_told_where(api: Api) -> None:
     assert said["error"] == "body: it is not UTF-8 at byte 10"
 
 
+def test_a_parameter_that_is_given_twice_is_refused(api: Api) -> None:
+    said = check(api("GET", "/api/corpora?count=1&prefix=a&count=2"), 400, "BAD_REQUEST")
+    assert said["error"] == "the parameter 'count' is given twice"
+
+
 @pytest.mark.parametrize("path", ["/api/search", "/api/blobs", "/capabilities/rag.query@1.0"])
 def test_a_compressed_body_is_refused_as_such(api: Api, path: str) -> None:
     refused = api("POST", path, gzip.compress(b"{}"), "writer", Content_Encoding="gzip")
