@@ -190,10 +190,11 @@ def need_server() -> None:
 def check_role(session: Session, role: str) -> None:
     """Refuse a role that no request could be answered as. Raises Failure."""
     import psycopg
+    from psycopg.sql import SQL, Identifier
 
     with session.connect() as db, db.connection.transaction(force_rollback=True):
         try:
-            db.connection.execute("select set_config('role', %s, true)", [role])
+            db.connection.execute(SQL("set local role {}").format(Identifier(role)))
         except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as e:
             raise Failure(
                 f"--anonymous-role: {e.diag.message_primary}",
