@@ -28,5 +28,6 @@ def sent(value: Any, kind: str, name: str, function: str) -> Any:
         raise TypeError(f"{function}() was given bytes for {name!r}: decode them")
     if kind in MOST and isinstance(value, int) and not -MOST[kind] - 1 <= value <= MOST[kind]:
         most = MOST[kind]  # PostgreSQL says neither which value that is nor what it takes
-        raise InvalidArgument(f"{name} is {value:.6g}: {function}() takes {-most - 1} to {most}")
+        shown = value if value.bit_length() < 100 else "too large"
+        raise InvalidArgument(f"{name} is {shown}: {function}() takes {-most - 1} to {most}")
     return value

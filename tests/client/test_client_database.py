@@ -14,7 +14,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 import ragdb
-from ragdb.errors import CorpusNotFound, InvalidArgument
+from ragdb.errors import CorpusNotFound
 from ragdb.portable import exporter, importer
 from tests.waiting import is_waiting, until, until_it_waits
 
@@ -94,15 +94,6 @@ def test_json_that_is_left_out_is_the_default_of_the_function(database: ragdb.Da
     put = database.put_document("docs", doc_cid, "docs/c.txt", [chunk], {"method": "whole"})
     assert put.doc_cid == doc_cid
     assert database.get_document("docs", doc_cid).metadata == {}
-
-
-def test_a_number_over_four_bytes_is_refused_and_names_no_overload(
-    database: ragdb.Database,
-) -> None:
-    with pytest.raises(psycopg.errors.NumericValueOutOfRange):
-        database.search("docs", "deposit", k=2**40)
-    with pytest.raises(InvalidArgument):
-        database.search("docs", "deposit", k=1001)
 
 
 def test_a_nul_is_refused_before_it_is_sent(database: ragdb.Database) -> None:
