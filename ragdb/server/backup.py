@@ -75,7 +75,9 @@ def _drop_left(connection: psycopg.Connection[Any], note: Callable[[str], None])
     left = connection.execute(
         "select datname from pg_database d where datname ~ '^ragdb_backup_[0-9a-f]{16}$'"
         " and shobj_description(d.oid, 'pg_database') = %s"
-        " and not exists (select from pg_stat_activity a where a.datid = d.oid)",
+        # a drop ends autovacuum by itself
+        " and not exists (select from pg_stat_activity a where a.datid = d.oid"
+        " and a.backend_type is distinct from 'autovacuum worker')",
         (_COPY,),
     ).fetchall()
     for (name,) in left:
