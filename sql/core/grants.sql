@@ -102,12 +102,9 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
 begin
-  perform ragdb_internal.check_may_restrict(corpus);
-  if ragdb_internal.role_oid(role) is null then
-    raise exception 'role % does not exist', ragdb_internal.quote(role)
-      using errcode = 'RG400', detail = 'a right is given to a database role',
-        hint = 'ragdb_reader, ragdb_writer and ragdb_admin are there; create role makes more';
-  end if;
+  perform ragdb_internal.check_may_restrict(corpus),
+    ragdb_internal.check_role(
+      role, ragdb_internal.role_oid(role), 'a right is given to a database role');
   if ragdb_internal.privilege_level(privilege) is null then
     raise exception 'privilege is %, not read, write or admin', ragdb_internal.quote(privilege)
       using errcode = 'RG400', detail = 'each of them includes the ones before it',

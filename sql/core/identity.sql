@@ -6,6 +6,20 @@ create or replace function ragdb_internal.role_oid(role text) returns oid
 language sql stable parallel safe
 return pg_catalog.to_regrole(pg_catalog.quote_ident(role_oid.role))::oid;
 
+-- Refuses a role that is not there, by its name and what it would be for. Raises RG400.
+create or replace function ragdb_internal.check_role(role text, role_oid oid, use text)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if role_oid is null then
+    raise exception 'role % does not exist', ragdb_internal.quote(role)
+      using errcode = 'RG400', detail = use,
+        hint = 'ragdb_reader, ragdb_writer and ragdb_admin are there; create role makes more';
+  end if;
+end $$;
+
 -- Returns the oid of the role on whose behalf the statement runs; null where the session is of a
 -- role that is gone. A session keeps the name that it did `set role` to while that role is dropped
 -- and another made, so whoever logged in must be allowed to become the role that has the name now.

@@ -11,11 +11,8 @@ declare
   v_oid constant oid :=
     case when role = 'public' then 0::oid else ragdb_internal.role_oid(role) end;
 begin
-  if v_oid is null then
-    raise exception 'role % does not exist', ragdb_internal.quote(role)
-      using errcode = 'RG400', detail = 'a quota is a database role''s, or that of public',
-        hint = 'ragdb_reader, ragdb_writer and ragdb_admin are there; create role makes more';
-  end if;
+  perform ragdb_internal.check_role(
+    role, v_oid, 'a quota is a database role''s, or that of public');
   if least(blob_bytes, hourly_failures, corpus_chunks) < 0
     or concurrent_calls not between 1 and 1000
   then

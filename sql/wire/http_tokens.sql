@@ -27,11 +27,7 @@ declare
   v_role pg_roles;
 begin
   select r.* into v_role from pg_roles r where r.rolname = role_of_token.role;
-  if not found then
-    raise exception 'role % does not exist', ragdb_internal.quote(role_of_token.role)
-      using errcode = 'RG400', detail = 'a token stands for a database role',
-        hint = 'ragdb_reader, ragdb_writer and ragdb_admin are there; create role makes more';
-  end if;
+  perform ragdb_internal.check_role(role, v_role.oid, 'a token stands for a database role');
   if ragdb_internal.is_mighty(v_role.oid) then
     raise exception 'role % is too mighty for a token', ragdb_internal.quote(role_of_token.role)
       using errcode = 'RG401', detail = 'it is a superuser or a member of ragdb_owner',
