@@ -86,7 +86,7 @@ begin atomic
         (select h.doc_no from ragdb.document_sources h
           where h.corpus_id = document_read.corpus_id
             and h.uri >= (document_read.reading ->> 'uri') || '#'
-            and h.uri < (document_read.reading ->> 'uri') || '$' -- which comes after #
+            and h.uri <= ragdb_internal.past_prefix((document_read.reading ->> 'uri') || '#')
           order by h.uri limit 1)) as doc_no
       offset 0) s
     cross join lateral (
@@ -108,7 +108,8 @@ begin atomic
         union all
         select h.doc_no from ragdb.document_sources h
           where h.corpus_id = file_state.corpus_id
-            and h.uri >= file_state.uri || '#' and h.uri < file_state.uri || '$') s
+            and h.uri >= file_state.uri || '#'
+            and h.uri <= ragdb_internal.past_prefix(file_state.uri || '#')) s
       cross join lateral (
         select h.* from ragdb.documents h
         where h.corpus_id = file_state.corpus_id and h.doc_no = s.doc_no offset 0) d;
