@@ -12,7 +12,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import After, Count, Prefix, Routes, Token, failures
+from ragdb.http.routes import After, Count, Prefix, Routes, Token, failures, next_after
 from ragdb.http.server import Server
 
 Corpus = Annotated[str, Path(min_length=1, max_length=64, description="Name of the corpus.")]
@@ -118,7 +118,7 @@ def _corpora(routes: Routes, server: Server) -> None:
         """List the corpora that the role may read, with their sizes: all, or `count` of them."""
         async with server.transaction(request) as db:
             listed = await db.list_corpora(prefix, after, count)
-        goes_on = listed[-1].name if len(listed) == count else None
+        goes_on = next_after(listed, count, "name")
         return Answer({"corpora": personal.served(listed, "name"), "next": goes_on})
 
     @routes.post(
@@ -226,7 +226,7 @@ def _synonyms(routes: Routes, server: Server) -> None:
         """List the words of a corpus that have synonyms: all, or `count` of them."""
         async with server.transaction(request) as db:
             listed = await db.list_synonyms(server.served(corpus), prefix, after, count)
-        goes_on = listed[-1].word if len(listed) == count else None
+        goes_on = next_after(listed, count, "word")
         return Answer({"synonyms": listed, "next": goes_on})
 
     @routes.post(path, response_model=Added)

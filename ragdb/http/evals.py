@@ -13,7 +13,7 @@ from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Count, InCorpus, Routes, Token, failures
+from ragdb.http.routes import Count, InCorpus, Routes, Token, failures, next_after
 from ragdb.http.server import Server
 
 Format = Literal["json", "table", "tap", "junit", "md", "csv"]
@@ -89,7 +89,7 @@ def register(app: FastAPI, server: Server) -> None:
         """
         async with server.transaction(request) as db:
             listed = await db.list_evals(server.served(corpus), prefix, after, count)
-        goes_on = listed[-1].rag if count is not None and len(listed) >= count else None
+        goes_on = next_after(listed, count, "rag")
         return Answer({"evals": personal.served(listed), "next": goes_on})
 
     @routes.get("/api/evals/runs", response_model=Runs, responses=failures())
@@ -146,7 +146,7 @@ def _add_cases(routes: Routes, server: Server) -> None:
         async with server.transaction(request) as db:
             await personal.check_rag_served(db, rag)
             listed = await db.list_eval_cases(rag, eval, after, count)
-        goes_on = listed[-1].case_no if len(listed) == count else None
+        goes_on = next_after(listed, count, "case_no")
         return Answer({"cases": listed, "next": goes_on})
 
     @routes.post("/api/evals/cases", status_code=201, response_model=Case)

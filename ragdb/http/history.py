@@ -13,7 +13,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.corpora import CORPUS, AfterSource, Corpus, SourcePrefix
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Count, Routes, Token
+from ragdb.http.routes import Count, Routes, Token, next_after
 from ragdb.http.server import Server
 
 Version = Annotated[int, Query(ge=0, le=9223372036854775807, description="A version.")]
@@ -108,7 +108,7 @@ def register(app: FastAPI, server: Server) -> None:
         """List the sources that differ between two versions of a corpus: all, or `count`."""
         async with server.transaction(request) as db:
             found = await db.diff_corpus(server.served(corpus), since, until, prefix, after, count)
-        goes_on = found[-1].source if len(found) == count else None
+        goes_on = next_after(found, count, "source")
         return Answer({"differences": found, "next": goes_on})
 
     @routes.post(f"{CORPUS}/erase", response_model=rows.EraseSourceRow)

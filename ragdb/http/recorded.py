@@ -13,7 +13,7 @@ from ragdb.client.counting import LISTED
 from ragdb.client.rows import record
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import After, Count, Prefix, Routes, Token, failures
+from ragdb.http.routes import After, Count, Prefix, Routes, Token, failures, next_after
 from ragdb.http.server import Server
 
 Corpus = Annotated[
@@ -171,7 +171,7 @@ def _add_state(app: FastAPI, server: Server) -> None:
                 "spaces": spaces,
                 "jobs": jobs[:count],
                 "advice": advice[:count],
-                "next": listed[-1].corpus if len(listed) >= count else None,
+                "next": next_after(listed, count, "corpus"),
             }
         )
 

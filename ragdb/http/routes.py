@@ -43,6 +43,12 @@ def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": WHAT[status], "content": ERROR} for status in listed}
 
 
+def next_after(listed: Sequence[Any], count: int | None, key: str) -> Any:
+    """What the next page begins after; None at the end, and where all was asked for."""
+    # what ties with the last of a page comes with it
+    return getattr(listed[-1], key) if count is not None and len(listed) >= count else None
+
+
 class Routes:
     """Registers routes with one tag; each may answer these errors, unless it says which."""
 

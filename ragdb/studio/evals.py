@@ -15,6 +15,7 @@ from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.errors import TraceNotFound
 from ragdb.http import personal
+from ragdb.http.routes import next_after
 from ragdb.http.transactions import Refused
 from ragdb.studio import reports, runs, sessions
 from ragdb.studio.pages import Studio, address
@@ -39,7 +40,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             request,
             "evals.html",
             evals=personal.served(listed),
-            next=listed[-1].rag if len(listed) >= PAGE else None,
+            next=next_after(listed, PAGE, "rag"),
             prefix=prefix,
             after=after,
             runs=latest[:20],
