@@ -1,4 +1,4 @@
--- The partitions of traces, and of what hangs from traces: made ahead and dropped by month (UTC).
+-- The partitions of traces, and of what hangs from traces: made ahead by month (UTC).
 
 -- Makes the partition of a month (its first day; null makes the default one) with its key and
 -- triggers, and returns its name. A key, an index or a trigger of the parent would be an
@@ -199,52 +199,3 @@ comment on function ragdb.maintain is
   'made and of those dropped; nothing when nothing was due. It also refreshes the rollups of '
   'schema bi. Call it outside any transaction that writes, at least monthly, and every few minutes '
   'for dashboards; of much that is due, call it until it returns nothing. Raises 25006.';
-
-create or replace function ragdb.drop_traces_before(before date)
-returns table (month date, traces bigint, hits bigint)
-language plpgsql security definer -- it drops tables of the owner
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_months date[];
-begin
-  perform ragdb_internal.check_ended(before, 'months that ended');
-  -- in the order of upkeep, so that the two do not deadlock
-  perform ragdb_internal.hold('rollups');
-  perform ragdb_internal.make_due_partitions();
-  perform ragdb_internal.hold('maintain');
-  v_months := array(
-    select m.first from ragdb_internal.traced_months() m (first)
-      where m.first + interval '1 month' <= before order by 1);
-  if v_months = '{}' then
-    return;
-  end if;
-  -- what is under way in these months ends, and is counted; counts outlive what is counted
-  perform ragdb_internal.lock_in_turn(
-    ragdb_internal.trace_tables(v_months), 'share row exclusive');
-  perform ragdb_internal.recount_rollups(true);
-  foreach month in array v_months loop
-    select count(*) into traces from ragdb.retrieval_traces t
-      where t.created_at >= month::timestamp at time zone 'UTC'
-        and t.created_at < (month + interval '1 month') at time zone 'UTC';
-    select count(*) into hits from ragdb.retrieval_hits h
-      where h.created_at >= month::timestamp at time zone 'UTC'
-        and h.created_at < (month + interval '1 month') at time zone 'UTC';
-    perform ragdb_internal.record_retention(month, ragdb_internal.counted(traces, 'trace')
-      || ', ' || ragdb_internal.counted(hits, 'hit'));
-    return next;
-  end loop;
-  insert into ragdb.settings as s (key, value)
-    values ('traces_kept_from',
-      to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))
-    on conflict on constraint settings_key_is_unique do update
-      set value = greatest(s.value, excluded.value);
-  -- last, for it holds up everybody until the commit
-  perform ragdb_internal.lock_in_turn(ragdb_internal.trace_tables(), 'access exclusive');
-  execute 'drop table ' || ragdb_internal.trace_tables(v_months);
-end $$;
-comment on function ragdb.drop_traces_before is
-  'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their '
-  'rerankings, gates, answers and feedback, and returns each month with the number of traces and '
-  'hits dropped. It waits for who reads or writes traces, and holds up nobody while it waits. '
-  'Raises RG400.';

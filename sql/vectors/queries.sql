@@ -21,7 +21,8 @@ end $$;
 -- Keeps an embedding under its own hash where none is seen there, and returns its row. A row of
 -- another transaction that has not ended may yet be rolled back: who waited for its end would hold
 -- up a search, and who took it for kept would leave a trace that cannot be replayed. So both store
--- it. Raises RG404.
+-- it. A row that is found is held, so that retention (ragdb_internal.drop_query_embeddings) leaves
+-- it to the trace that will name it; one that retention has locked counts as gone. Raises RG404.
 create or replace function ragdb_internal.keep_query_embedding(
   corpus_id integer, embedder_id integer, embedding real[])
 returns ragdb.query_embeddings
@@ -36,7 +37,7 @@ begin
   select q.* into v_kept from ragdb.query_embeddings q
     where q.corpus_id = keep_query_embedding.corpus_id
       and q.embedder_id = keep_query_embedding.embedder_id and q.embedding_hash = v_hash
-    limit 1;
+    limit 1 for key share skip locked;
   if not found then
     insert into ragdb.query_embeddings as q
       (corpus_id, embedding_hash, embedder_id, stored_by, embedding, created_at)

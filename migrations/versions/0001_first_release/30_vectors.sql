@@ -212,6 +212,9 @@ create table ragdb.embedded_queries (
 );
 create index embedded_queries_waiting on ragdb.embedded_queries (due_at)
   where embedding_hash is null;
+-- what retention deletes of ragdb.query_embeddings is looked for here, row by row
+create index embedded_queries_by_embedding on ragdb.embedded_queries
+  (corpus_id, embedder_id, embedding_hash, stored_by) where embedding_hash is not null;
 comment on table ragdb.embedded_queries is
   'Queries by hash. Each has the hash of its embedding or waits for one. Read it through '
   'ragdb.query_embedding_state.';

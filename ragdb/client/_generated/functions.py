@@ -940,9 +940,10 @@ class Functions(Caller):
 
     def drop_traces_before(self, before: date) -> Rows[rows.DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
-        their rerankings, gates, answers and feedback, and returns each month with the number
-        of traces and hits dropped. It waits for who reads or writes traces, and holds up
-        nobody while it waits. Raises RG400.
+        their rerankings, gates, answers and feedback, and the embeddings of questions that no
+        later trace names, and returns each month with the number of traces and hits dropped.
+        It waits for who reads or writes traces, and holds up nobody while it waits. Raises
+        RG400.
         """
         return self._rows(calls.DROP_TRACES_BEFORE, rows.DropTracesBeforeRow, locals())
 

@@ -1,0 +1,126 @@
+"""The embedding of a question, which tells much of its text, goes with the last trace of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb.client.calling import Reals
+from tests.conftest import Connection, Server
+from tests.embedding import ENCODER, embed, make_corpus, one
+from tests.sql.traces.test_traces_waits import calling, held
+from tests.waiting import until
+
+DROP = "select * from ragdb.drop_traces_before('2020-03-01')"
+
+
+def ask(db: Connection, question: str, at: str | None = None) -> Any:
+    """The trace of a question that is asked by meaning, at a time."""
+    with db.transaction():
+        if at:
+            db.execute("select set_config('ragdb.now', %s, true)", (f"{at} 10:00:00+00",))
+        return one(
+            db,
+            "select distinct trace_id from ragdb.retrieve('docs', %s, query_embedding => %s,"
+            " mode => 'semantic')",
+            question,
+            Reals(ENCODER.encode([question])[0]),
+        )
+
+
+def kept(db: Connection, question: str) -> int:
+    """How many embeddings of a question are kept."""
+    return int(
+        one(
+            db,
+            "select count(*) from ragdb.query_embeddings"
+            " where embedding_hash = ragdb_internal.vector_hash(%s::real[])",
+            ENCODER.encode([question])[0].tolist(),
+        )
+    )
+
+
+def fill(db: Connection) -> None:
+    make_corpus(db, {"a": "red apple", "b": "green pear"})
+    embed(db)
+
+
+@pytest.fixture
+def any_docs(any_version: Server, any_filled: str) -> Iterator[Connection]:
+    with any_version.rolled_back(any_filled) as db:
+        yield db
+
+
+@pytest.fixture
+def docs(clone: str) -> Iterator[Connection]:
+    """A corpus that was asked in January 2020, in a session that commits."""
+    with psycopg.connect(clone, autocommit=True) as db:
+        fill(db)
+        ask(db, "red", "2020-01-31")
+        db.execute("select ragdb.maintain()")
+        db.execute("set lock_timeout = '5 s'")
+        yield db
+
+
+def test_an_embedding_goes_with_the_last_trace_that_names_it(any_docs: Connection) -> None:
+    db = any_docs
+    for question in ("gone", "asked again", "put"):
+        ask(db, question, "2020-02-29")
+    later = ask(db, "asked again", "2020-03-01")
+    with db.transaction():
+        db.execute("select set_config('ragdb.now', '2020-02-29 10:00:00+00', true)")
+        db.execute(
+            "select ragdb.put_query_embedding('docs', 'put', %s)",
+            (Reals(ENCODER.encode(["put"])[0]),),
+        )
+    assert [kept(db, q) for q in ("gone", "asked again", "put")] == [1, 1, 1]
+    db.execute("select set_config('ragdb.now', '2020-04-15 00:00:00+00', true)")
+    assert len(db.execute(DROP).fetchall()) == 1
+    assert [kept(db, q) for q in ("gone", "asked again", "put")] == [0, 1, 1]
+    assert one(db, "select verdict from ragdb.replay(%s)", later) == "exact"
+    assert one(db, "select is_ready from ragdb.query_embedding_state('docs', 'put')")
+
+
+def test_a_retrieval_under_way_keeps_the_embedding_that_it_found(
+    clone: str, docs: Connection
+) -> None:
+    with psycopg.connect(clone) as asking:
+        asking.execute("select 1")
+        trace = ask(asking, "red")
+        with calling(clone, "drop_traces_before('2020-03-01')") as came:
+            until(lambda: came or held(docs))
+            assert came == []
+            asking.commit()
+        assert came == ["done"]
+    assert kept(docs, "red") == 1
+    assert one(docs, "select verdict from ragdb.replay(%s)", trace) == "exact"
+
+
+def test_who_asks_while_it_is_deleted_waits_for_nobody_and_keeps_its_own(
+    clone: str, docs: Connection
+) -> None:
+    with psycopg.connect(clone) as reader:
+        reader.execute("select from ragdb.retrieval_hits limit 1")
+        with calling(clone, "drop_traces_before('2020-03-01')") as came:
+            until(lambda: came or held(docs))
+            trace = ask(docs, "red")
+            assert came == []
+            assert kept(docs, "red") == 2
+            reader.rollback()
+        assert came == ["done"]
+    assert kept(docs, "red") == 1
+    assert one(docs, "select verdict from ragdb.replay(%s)", trace) == "exact"
+
+
+def test_a_drop_that_sees_an_old_snapshot_leaves_all_embeddings(
+    clone: str, docs: Connection
+) -> None:
+    with psycopg.connect(clone) as db:
+        db.execute("set transaction isolation level repeatable read")
+        db.execute("select 1")
+        trace = ask(docs, "red")
+        assert len(db.execute(DROP).fetchall()) == 1
+    assert one(docs, "select verdict from ragdb.replay(%s)", trace) == "exact"
