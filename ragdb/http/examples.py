@@ -210,6 +210,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "GET /api/evals/runs": {"query": {"count": 10}},
     "GET /api/evals/runs/{id}/report": {"path": {"id": MADE["run"]}, "query": {"format": "json"}},
     "POST /api/blobs": {"bytes": "# Kites\n\nKites are lent for a week.\n"},
+    "GET /api/blobs": {"query": {"count": 10}},
+    "DELETE /api/blobs/{cid}": {
+        "path": {"cid": "sha256:c0813c0bda0f5cbcc63b450ce1cc4f9c0b44048f561328b8888c2c0eac5782a2"}
+    },
     "GET /api/jobs/{id}": {"path": {"id": MADE["job"]}},
     "POST /api/events": {"body": {"count": 10}},
     "GET /capabilities": {},

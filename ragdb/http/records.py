@@ -8,14 +8,19 @@ from uuid import UUID
 from fastapi import FastAPI, Query, Request
 from pydantic import AwareDatetime, BaseModel, Field
 
-from ragdb.client._generated.rows import ReplayHitsRow, RetrievalTraces, TraceStagesRow
+from ragdb.client._generated.rows import (
+    ListBlobsRow,
+    ReplayHitsRow,
+    RetrievalTraces,
+    TraceStagesRow,
+)
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http import personal
-from ragdb.http.corpora import CORPUS, Corpus
+from ragdb.http.corpora import CORPUS, Corpus, Dropped
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Count, InCorpus, Routes, Token, failures
+from ragdb.http.routes import Count, InCorpus, Routes, Token, failures, next_after
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -47,6 +52,13 @@ class Blob(BaseModel):
     doc_cid: str
     media_type: str
     size: int
+
+
+class Blobs(BaseModel):
+    """Blobs in the order of `cid`; the next page begins after `next`, null at the end."""
+
+    blobs: list[ListBlobsRow]
+    next: str | None
 
 
 class Job(BaseModel):
@@ -179,6 +191,25 @@ def register(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             cid = await db.put_blob(data, media_type)
         return Answer({"doc_cid": cid, "media_type": media_type, "size": len(data)}, 201)
+
+    @ingest.get("/api/blobs", response_model=Blobs)
+    async def list_blobs(
+        request: Request,
+        _: Token,
+        after: Annotated[str, Query(max_length=100, description="next of the page before.")] = "",
+        count: Count = 100,
+    ) -> Answer:
+        """List the blobs that the caller has put, and which of them a corpus has."""
+        async with server.transaction(request) as db:
+            listed = await db.list_blobs(after, count)
+        return Answer({"blobs": [*map(record, listed)], "next": next_after(listed, count, "cid")})
+
+    @ingest.delete("/api/blobs/{cid}", response_model=Dropped, responses=failures(404, 409))
+    async def drop_blob(request: Request, cid: str, _: Token) -> Answer:
+        """Take back a blob that the caller has put and that no corpus has."""
+        async with server.transaction(request) as db:
+            await db.drop_blob(cid)
+        return Answer({"dropped": cid})
 
     @ingest.get("/api/jobs/{id}", response_model=Job)
     async def job(request: Request, id: UUID, _: Token) -> Answer:

@@ -31,7 +31,8 @@ begin
       -- whoever has `personal` or a grant may write: the right is looked up inside
       ('documents', 'ragdb_reader',
         'corpus_events events_after put_documents put_document delete_source '
-        'delete_sources delete_document prune_sources put_blob get_blob list_documents '
+        'delete_sources delete_document prune_sources put_blob get_blob list_blobs drop_blob '
+        'list_documents '
         'get_document get_source known_sources unchanged_sources note_readings get_chunk '
         'find_chunk list_chunks document_chunks document_versions document_text check_corpus '
         'repair_corpus'),

@@ -50,6 +50,7 @@ begin atomic
       'list_sources'),
     ('each', 'true order by t.corpus fetch first (coalesce($5, 2147483647)) rows with ties',
       'embedding_status'),
+    ('each', 'true order by t.cid limit $2', 'list_blobs'),
     ('sum', null, 'count_corpora'),
     ('each', null, 'list_eval_runs list_tools list_key_events corpora_with_chunks '
       'job_status advice dead_roles verify '
@@ -62,7 +63,7 @@ begin atomic
     ('last', null, 'last_trace_id'),
     ('find', null, 'get_trace find_trace trace_hits trace_reranks trace_stages verify_trace '
       'replay replay_hits why_not provenance record_rerank promote_to_atom verify_atom '
-      'build_evidence_pack record_feedback get_answer list_citations get_blob job_state '
+      'build_evidence_pack record_feedback get_answer list_citations get_blob drop_blob job_state '
       'complete_ingest_job fail_ingest_job complete_embed_job fail_embed_job get_eval_run '
       'find_run eval_assert_results eval_case_results eval_metrics eval_report export_trec '
       'assert_run_passed compare_runs bless_run baseline_run run_eval import_eval '

@@ -216,6 +216,24 @@ def test_without_a_worker_the_job_is_told(start: Start) -> None:
     assert lexical.body["provenance"]["rank_mode"] == "lexical"
 
 
+def test_a_blob_that_was_put_in_vain_is_listed_and_taken_back(start: Start) -> None:
+    api = start()
+    cids = sorted(
+        api("POST", "/api/blobs", text, role="writer", Content_Type="text/plain").body["doc_cid"]
+        for text in (b"one", b"two")
+    )
+    first = api("GET", "/api/blobs?count=1", role="writer").body
+    put = {"media_type": "text/plain", "size": 3, "is_in_corpus": False}
+    assert first == {"blobs": [{"cid": cids[0], **put}], "next": cids[0]}
+    then = api("GET", f"/api/blobs?after={first['next']}", role="writer").body
+    assert then == {"blobs": [{"cid": cids[1], **put}], "next": None}
+    assert api("DELETE", f"/api/blobs/{cids[0]}", role="writer").body == {"dropped": cids[0]}
+    again = api("DELETE", f"/api/blobs/{cids[0]}", role="writer")
+    assert (again.status, again.body["code"]) == (404, "BLOB_NOT_FOUND")
+    assert api("GET", "/api/blobs", role="writer").body["blobs"] == then["blobs"]
+    assert api("GET", "/api/blobs", role="reader").body["blobs"] == []
+
+
 # ── who may what ──
 
 

@@ -492,6 +492,9 @@ class AsyncFunctions(AsyncCaller):
     async def drop_access_events_before(self, before: date) -> int:
         return await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, locals())
 
+    async def drop_blob(self, cid: str) -> None:
+        await self._run(calls.DROP_BLOB, locals())
+
     async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
         await self._run(calls.DROP_CORPUS, locals())
 
@@ -954,6 +957,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_atoms(self, corpus: str, count: int = 100) -> Rows[rows.ListAtomsRow]:
         return await self._rows(calls.LIST_ATOMS, rows.ListAtomsRow, locals())
+
+    async def list_blobs(self, after: str = "", count: int = 100) -> Rows[rows.ListBlobsRow]:
+        return await self._rows(calls.LIST_BLOBS, rows.ListBlobsRow, locals())
 
     async def list_checkpoints(self, count: int = 100) -> Rows[rows.ListCheckpointsRow]:
         return await self._rows(calls.LIST_CHECKPOINTS, rows.ListCheckpointsRow, locals())

@@ -326,6 +326,7 @@ DOCUMENT_VERSIONS = Call(
 )
 DRAFT_EVENTS = Call("draft_events", {"corpus": "text", "count": "integer"})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
+DROP_BLOB = Call("drop_blob", {"cid": "text"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"})
 DROP_HISTORY = Call("drop_history", {"corpus": "text"})
 DROP_PART_STATISTICS = Call("drop_part_statistics", {"corpus": "text", "part": "text"})
@@ -615,6 +616,7 @@ LIST_ANSWERS = Call(
     "list_answers", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
 )
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"})
+LIST_BLOBS = Call("list_blobs", {"after": "text", "count": "integer"})
 LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"})
 LIST_CHUNKS = Call(
     "list_chunks",

@@ -912,6 +912,13 @@ class Functions(Caller):
         """
         return self._value(calls.DROP_ACCESS_EVENTS_BEFORE, locals())
 
+    def drop_blob(self, cid: str) -> None:
+        """Takes back a blob that the caller has put and that no corpus has because of it; its
+        bytes go with the last who has put them. A member of ragdb_admin takes it from all who
+        have put it. A job that waits to read it fails. Raises RG408, RG409.
+        """
+        self._run(calls.DROP_BLOB, locals())
+
     def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
         """Removes a corpus with its documents, index, grants and events, and erases its atoms
         and proposals, which is recorded with the reason (up to 10000 characters); its traces
@@ -1777,6 +1784,14 @@ class Functions(Caller):
         redacted or tampered. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_ATOMS, rows.ListAtomsRow, locals())
+
+    def list_blobs(self, after: str = "", count: int = 100) -> Rows[rows.ListBlobsRow]:
+        """Lists the next count (1 to 10000) blobs after a cid that the caller has put, in the
+        order of their cids: the media type that it gave, the bytes, which count in its quota,
+        and whether a corpus has them because of the caller. One that no corpus has can be
+        taken back: ragdb.drop_blob. Raises RG400.
+        """
+        return self._rows(calls.LIST_BLOBS, rows.ListBlobsRow, locals())
 
     def list_checkpoints(self, count: int = 100) -> Rows[rows.ListCheckpointsRow]:
         """Lists the last 1 to 10000 stored checkpoints, the largest first. Raises RG400."""

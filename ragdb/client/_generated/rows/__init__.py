@@ -46,7 +46,7 @@ ROOMS = {
         "ListQuotasRow ListSynonymsRow PartStatisticsRow PutTextsRow ",
         "documents": "Blob CheckCorpusRow Chunk CorpusEventsRow DeleteDocumentRow "
         "DeleteSourceRow DeleteSourcesRow Document DocumentVersionsRow "
-        "EventsAfterRow GetSourceRow KnownSourcesRow PruneSourcesRow "
+        "EventsAfterRow GetSourceRow KnownSourcesRow ListBlobsRow PruneSourcesRow "
         "UnchangedSourcesRow ",
         "embedding": "ClaimEmbeddingsRow ClaimQueriesRow EmbeddingStatusRow "
         "ListFailedEmbeddingsRow OptimizeCorpusRow QueryEmbeddingStateRow ",

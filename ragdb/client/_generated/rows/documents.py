@@ -165,6 +165,16 @@ class KnownSourcesRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListBlobsRow(Row):
+    """A row of `list_blobs`."""
+
+    cid: str
+    media_type: str
+    size: int
+    is_in_corpus: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class PruneSourcesRow(Row):
     """A row of `prune_sources`."""
 
