@@ -93,6 +93,7 @@ begin
         'run_eval bless_run baseline_run compare_runs challenge_eval eval_report '
         'assert_run_passed export_trec space_questions compare_spaces '
         'list_evals list_eval_cases add_eval_case'),
+      ('evaluation', 'ragdb_admin', 'drop_eval_runs_before'),
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '

@@ -55,7 +55,7 @@ begin atomic
     ('each', null, 'list_eval_runs list_tools list_key_events corpora_with_chunks '
       'job_status advice dead_roles verify '
       'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces '
-      'drop_access_events_before '
+      'drop_access_events_before drop_eval_runs_before '
       'list_access_events list_answers list_feedback list_gates list_peer_corpora list_traces '
       'list_unanswered list_moves requeue_embeddings retry_failed'),
     ('some', null, 'claim_embeddings claim_queries claim_ingest_jobs claim_embed_jobs'),

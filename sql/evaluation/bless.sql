@@ -22,6 +22,9 @@ begin
   v_corpus := ragdb_internal.open_corpus(v_run.corpus, 'write', true);
   perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   perform ragdb_internal.open_again(v_corpus, 'write', true);
+  -- held, and looked for again: it may have been dropped meanwhile
+  perform from ragdb.eval_runs r where r.run_id = bless_run.run_id for key share;
+  v_run := ragdb.get_eval_run(run_id);
   insert into ragdb.eval_baselines (corpus_id, rag, eval, name, run_id, blessed_at, blessed_by,
     reason)
     values (v_run.corpus_id, v_run.rag, v_run.eval, bless_run.name, v_run.run_id,

@@ -498,6 +498,11 @@ class AsyncFunctions(AsyncCaller):
     async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
         await self._run(calls.DROP_CORPUS, locals())
 
+    async def drop_eval_runs_before(
+        self, before: date, reason: str | None = None
+    ) -> Rows[rows.DropEvalRunsBeforeRow]:
+        return await self._rows(calls.DROP_EVAL_RUNS_BEFORE, rows.DropEvalRunsBeforeRow, locals())
+
     async def drop_history(self, corpus: str) -> int:
         return await self._value(calls.DROP_HISTORY, locals())
 

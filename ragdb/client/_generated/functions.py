@@ -926,6 +926,16 @@ class Functions(Caller):
         """
         self._run(calls.DROP_CORPUS, locals())
 
+    def drop_eval_runs_before(
+        self, before: date, reason: str | None = None
+    ) -> Rows[rows.DropEvalRunsBeforeRow]:
+        """Drops the runs of evals before a day (UTC), with their cases, assertions and metrics,
+        of every corpus, and returns how many of each. Baselines stay, and so does the latest
+        run of each eval. An act in the ledger names each run that went, and the reason (up to
+        10000 characters). Raises RG400.
+        """
+        return self._rows(calls.DROP_EVAL_RUNS_BEFORE, rows.DropEvalRunsBeforeRow, locals())
+
     def drop_history(self, corpus: str) -> int:
         """Removes the history of a corpus, on record, and has it keep none, and returns how many
         rows it had. Raises RG400, RG401, RG404.

@@ -51,10 +51,10 @@ ROOMS = {
         "embedding": "ClaimEmbeddingsRow ClaimQueriesRow EmbeddingStatusRow "
         "ListFailedEmbeddingsRow OptimizeCorpusRow QueryEmbeddingStateRow ",
         "erasure": "ListErasuresRow ",
-        "evaluation": "ChallengeEvalRow CompareRunsRow CompareSpacesRow EvalAssertResults "
-        "EvalCandidatesRow EvalCaseResults EvalMetrics EvalQueriesRow EvalRuns "
-        "EvaluateCaseRow ImportEvalRow ListEvalCasesRow ListEvalsRow "
-        "SpaceQuestionsRow UnansweredQuestion ",
+        "evaluation": "ChallengeEvalRow CompareRunsRow CompareSpacesRow DropEvalRunsBeforeRow "
+        "EvalAssertResults EvalCandidatesRow EvalCaseResults EvalMetrics "
+        "EvalQueriesRow EvalRuns EvaluateCaseRow ImportEvalRow ListEvalCasesRow "
+        "ListEvalsRow SpaceQuestionsRow UnansweredQuestion ",
         "evidence": "AskedAnswer AskedRetriever CheckCitationsRow CitationCodesRow "
         "ListCitationsRow ListFeedbackRow LocateQuoteRow RecordAnswerRow "
         "RecordedAnswer RecordedGate TraceStagesRow ",

@@ -51,6 +51,14 @@ class CompareSpacesRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class DropEvalRunsBeforeRow(Row):
+    """A row of `drop_eval_runs_before`."""
+
+    corpus: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class EvalAssertResults(Row):
     """A row of type `ragdb.eval_assert_results`."""
 

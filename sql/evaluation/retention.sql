@@ -1,0 +1,46 @@
+-- Old runs of evals, dropped on record.
+
+-- Which runs are to go is looked for again once they are locked: a run may have been blessed
+-- meanwhile.
+create or replace function ragdb.drop_eval_runs_before(before date, reason text default null)
+returns table (corpus text, runs bigint)
+language plpgsql security definer -- it deletes rows of the owner
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_locked uuid[];
+  v_gone ragdb.eval_runs[];
+begin
+  perform ragdb_internal.check_ended(before, 'runs'),
+    ragdb_internal.check_erasure('erase', reason);
+  v_locked := array(
+    select r.run_id from ragdb.eval_runs r
+    where r.created_at < before::timestamp at time zone 'UTC'
+      and exists (select from ragdb.eval_runs n
+        where n.corpus_id = r.corpus_id and n.rag = r.rag and n.eval = r.eval
+          and n.created_at >= r.created_at
+          and (n.created_at, n.run_id) > (r.created_at, r.run_id))
+    order by r.run_id for update of r);
+  with gone as (
+    delete from ragdb.eval_runs r
+      where r.run_id = any (v_locked)
+        and not exists (select from ragdb.eval_baselines b
+          where b.corpus_id = r.corpus_id and b.run_id = r.run_id)
+      returning r as run
+  )
+  select array_agg(g.run) into v_gone from gone g;
+  if v_gone is null then
+    return;
+  end if;
+  perform ragdb_internal.record_erased(array(
+      select format('run:%s/%s', g.corpus_id, g.run_id) from unnest(v_gone) g),
+    concat(format('runs of evals before %s', to_char(before, 'YYYY-MM-DD')), ': ' || reason));
+  return query
+    select g.corpus, count(*) from unnest(v_gone) g group by g.corpus order by g.corpus;
+end $$;
+comment on function ragdb.drop_eval_runs_before is
+  'Drops the runs of evals before a day (UTC), with their cases, assertions and metrics, of every '
+  'corpus, and returns how many of each. Baselines stay, and so does the latest run of each eval. '
+  'An act in the ledger names each run that went, and the reason (up to 10000 characters). Raises '
+  'RG400.';
