@@ -129,7 +129,7 @@ declare
     ragdb_internal.lock_corpus(repair_corpus.corpus, 'admin', true);
   v_id constant integer := v_corpus.corpus_id;
 begin
-  perform ragdb_internal.stem_synonyms(v_corpus);
+  perform ragdb_internal.stem_synonyms(v_corpus), ragdb_internal.stem_statements(v_corpus);
   if v_corpus.parts > 0 then
     perform ragdb_internal.recount_parts(v_corpus);
     return;
@@ -152,5 +152,6 @@ begin
     select c.chunk_no from ragdb.chunks c where c.corpus_id = v_id order by c.chunk_no));
 end $$;
 comment on function ragdb.repair_corpus is
-  'Rebuilds a corpus''s counters, lexical index and the lexemes of its synonyms from its documents '
-  'and chunks; of one with parts, what it counts of them. Raises RG400, RG401, RG404, RG413.';
+  'Rebuilds a corpus''s counters, lexical index and the lexemes of its synonyms, atoms and '
+  'proposals from its documents, its chunks and their texts; of one with parts, what it counts of '
+  'them. Raises RG400, RG401, RG404, RG413.';

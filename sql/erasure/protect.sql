@@ -1,8 +1,36 @@
 -- What is promoted, decided and refused stays as it was written, for the owner too. Of atoms,
--- proposals and decisions a text or a row may go, once an erasure says so.
+-- proposals and decisions a text or a row may go, once an erasure says so. The lexemes of a text
+-- are no evidence: it may be stemmed again, as another major version of PostgreSQL does.
+
+-- Returns an atom or a proposal, as jsonb, with the lexemes that its text has now.
+create or replace function ragdb_internal.stemmed_again(item jsonb) returns jsonb
+language sql stable parallel safe
+return item || pg_catalog.jsonb_build_object('lexemes', (
+  select ragdb_internal.lexemes(item ->> 'text', c.text_config) from ragdb.corpora c
+  where c.corpus_id = (item ->> 'corpus_id')::integer));
+
+-- Stems the atoms and proposals of a corpus again; the caller holds the corpus lock.
+create or replace function ragdb_internal.stem_statements(corpus ragdb.corpora) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update ragdb.semantic_atoms a set lexemes = n.lexemes
+    from (
+      select s.atom_id, ragdb_internal.lexemes(s.text, corpus.text_config) as lexemes
+      from ragdb.semantic_atoms s where s.corpus_id = corpus.corpus_id offset 0) n
+    where a.corpus_id = corpus.corpus_id and a.atom_id = n.atom_id and a.lexemes <> n.lexemes;
+  update ragdb.semantic_proposals p set lexemes = n.lexemes
+    from (
+      select s.proposal_id, ragdb_internal.lexemes(s.text, corpus.text_config) as lexemes
+      from ragdb.semantic_proposals s where s.corpus_id = corpus.corpus_id offset 0) n
+    where p.corpus_id = corpus.corpus_id and p.proposal_id = n.proposal_id
+      and p.lexemes <> n.lexemes;
+end $$;
 
 -- Trigger of atoms, proposals and decisions (kind, column of the id, column of the text): refuses
--- every change but to take away the row or its text after an erasure that says so. Raises RG414.
+-- every change but to stem the text again, or to take away the row or its text after an erasure
+-- that says so. Raises RG414.
 create or replace function ragdb_internal.refuse_unrecorded() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -24,6 +52,11 @@ begin
     elsif to_jsonb(new) = v_redacted then
       return new;
     end if;
+  end if;
+  if tg_op = 'UPDATE' and v_old ? 'lexemes'
+    and to_jsonb(new) = ragdb_internal.stemmed_again(v_old)
+  then
+    return new;
   end if;
   raise exception '% of ragdb.% is refused', lower(tg_op), tg_table_name
     using errcode = 'RG414', detail = 'rows that are evidence are append-only, for their owner too',

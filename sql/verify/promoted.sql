@@ -1,7 +1,8 @@
 -- Atoms and proposals against what they rest on, decisions, incidents and erasures against their
 -- signatures, and the rows of all evidence against the ledger.
 
--- Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes.
+-- Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes,
+-- unless these are of another major version of PostgreSQL: ragdb.advice() names such a corpus.
 create or replace function ragdb_internal.verify_atoms(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -24,7 +25,8 @@ begin
           then 'it rests on chunks that its trace did not find'
         when ragdb_internal.atom_state(a, v_keys) = 'tampered'
           then 'its row is not what was recorded'
-        when a.lexemes <> ragdb_internal.lexemes(a.text, c.text_config)
+        when c.analysed_by = ragdb_internal.server_major()
+            and a.lexemes <> ragdb_internal.lexemes(a.text, c.text_config)
           then 'it is found by another text than its own' end)::ragdb_internal.checked_row
       from ragdb.semantic_atoms a
         join ragdb.corpora c on c.corpus_id = a.corpus_id
@@ -56,7 +58,8 @@ begin
           then 'an atom that it rests on is gone'
         when ragdb_internal.proposal_state(p, v_keys) = 'tampered'
           then 'its row is not what was recorded'
-        when p.lexemes <> ragdb_internal.lexemes(p.text, c.text_config)
+        when c.analysed_by = ragdb_internal.server_major()
+            and p.lexemes <> ragdb_internal.lexemes(p.text, c.text_config)
           then 'it is found by another text than its own' end)::ragdb_internal.checked_row
       from ragdb.semantic_proposals p join ragdb.corpora c on c.corpus_id = p.corpus_id
       where (p.corpus_id, p.proposal_id) > (coalesce((after ->> 0)::integer, -1),

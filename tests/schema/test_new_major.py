@@ -14,6 +14,8 @@ import pytest
 
 from ragdb.server import embedded, migrate, postgres
 from tests.schema.conftest import Ways
+from tests.sql.conversations import chat, message
+from tests.sql.signed_slices import one, retrieve
 from tests.watcher import watched_folder
 
 TEXT = "Two rooms were added to the house."
@@ -39,6 +41,35 @@ def found(connection: psycopg.Connection, query: str) -> list[str]:
     ]
 
 
+def stated(connection: psycopg.Connection) -> set[str]:
+    """Which planes of statements have one that is found by what the text of each has."""
+    return {
+        plane
+        for (plane,) in connection.execute(
+            "select plane from ragdb.search_dual('chat', 'added') where plane <> 'raw'"
+        )
+    }
+
+
+def errors(connection: psycopg.Connection) -> list[tuple[str, str]]:
+    return connection.execute(
+        "select place, finding from ragdb.verify() where severity <> 'note'"
+    ).fetchall()
+
+
+def state_it(connection: psycopg.Connection) -> None:
+    """Promote what a conversation says, and propose what it means."""
+    chat(connection, [message(1, text=TEXT), message(2, [1], text="How large are they?")])
+    connection.execute("select ragdb.create_signing_key('k1')")
+    (hit,) = retrieve(connection, "rooms")
+    promote = "select * from ragdb.promote_to_atom(%s, %s, %s, 'lenient')"
+    made = one(connection, promote, hit["trace_id"], [hit["chunk_id"]], TEXT)
+    assert made["code"] == "PROMOTED", made
+    text = "The house has more rooms since they were added."
+    one(connection, "select * from ragdb.propose('chat', %s, %s)", [made["atom_id"]], text)
+    assert stated(connection) == {"atom", "proposal"}
+
+
 def filled(dsn: str) -> UUID:
     """Id of a trace of a database that is filled."""
     with psycopg.connect(dsn) as old:
@@ -47,6 +78,7 @@ def filled(dsn: str) -> UUID:
         old.execute("select ragdb.put_text('docs', 'house.txt', %s)", (TEXT,))
         old.execute("select ragdb.add_synonyms('docs', '{added,appended}')")
         assert found(old, "added") == found(old, "appended") == ["house.txt"]
+        state_it(old)
         assert advised(old) == []
         (hit,) = old.execute("select trace_id from ragdb.retrieve('docs', 'added')").fetchall()
         return UUID(str(hit[0]))
@@ -96,6 +128,11 @@ def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is
         migrate.migrate(dsn, force=True)
         new = stack.enter_context(psycopg.connect(dsn, autocommit=True))
         assert found(new, "added") == []
+        assert stated(new) == set()
+        assert advised(new) == [("corpus chat", False, "ragdb repair chat"), REPAIR]
+        assert errors(new) == []
+        new.execute("select ragdb.repair_corpus('chat')")
+        assert stated(new) == {"atom", "proposal"}
         assert advised(new) == [REPAIR]
         assert any("stemmed" in said for said in migrate.advice(dsn))
         # nobody is said to have edited rows or the index
@@ -112,5 +149,4 @@ def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is
         assert list(migrate.advice(dsn)) == []
         assert replayed(new, trace) == ("same_order", "config_changed")
         assert new.execute("select * from ragdb.check_corpus('docs')").fetchall() == []
-        said = new.execute("select place from ragdb.verify() where severity <> 'note'")
-        assert said.fetchall() == []
+        assert errors(new) == []

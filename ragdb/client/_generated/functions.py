@@ -2882,9 +2882,9 @@ class Functions(Caller):
         return self._value(calls.RENEW_EMBEDDINGS, locals())
 
     def repair_corpus(self, corpus: str) -> None:
-        """Rebuilds a corpus's counters, lexical index and the lexemes of its synonyms from its
-        documents and chunks; of one with parts, what it counts of them. Raises RG400, RG401,
-        RG404, RG413.
+        """Rebuilds a corpus's counters, lexical index and the lexemes of its synonyms, atoms and
+        proposals from its documents, its chunks and their texts; of one with parts, what it
+        counts of them. Raises RG400, RG401, RG404, RG413.
         """
         self._run(calls.REPAIR_CORPUS, locals())
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Connection
 from tests.documents import document
+from tests.refusal import refused
 from tests.sql.conversations import conversation, put, uuid
 from tests.sql.documents_twin import put as put_documents
 from tests.sql.signed_slices import messages, one, retrieve
@@ -180,6 +181,22 @@ def test_rows_are_append_only_for_everybody(signed: Connection, table: str, role
                 signed.execute(change)
             signed.execute("set local role none")
             assert caught.value.sqlstate == "RG414", change
+
+
+def test_the_words_that_a_statement_is_found_by_are_those_of_its_text(signed: Connection) -> None:
+    """It may be stemmed again, as by a newer PostgreSQL, and found by nothing else."""
+    one_of_each(signed)
+    for table in ("semantic_atoms", "semantic_proposals"):
+        was = signed.execute(f"select lexemes from ragdb.{table}").fetchall()
+        for change in ("lexemes = 'gold:1'", "lexemes = lexemes, text_hash = 'x'"):
+            error = refused(signed, f"update ragdb.{table} set {change}")
+            assert error.sqlstate == "RG414", change
+        # given lexemes as of another stemmer
+        signed.execute(f"alter table ragdb.{table} disable trigger user")
+        signed.execute(f"update ragdb.{table} set lexemes = 'gold:1' where text is not null")
+        signed.execute(f"alter table ragdb.{table} enable trigger user")
+        signed.execute("select ragdb.repair_corpus('chat')")
+        assert signed.execute(f"select lexemes from ragdb.{table}").fetchall() == was
 
 
 @pytest.mark.parametrize("rehash", [False, True], ids=["row", "row and hash"])
