@@ -87,12 +87,11 @@ declare
   v_source constant ragdb.asked_retriever := lookup.source;
   v_retriever constant text := case when v_source.rag is null then v_source.retriever end;
 begin
-  if v_source.retriever is null then
-    if lookup.record then
-      return query select h.* from ragdb_internal.retrieve_traced(
-        v_source.corpus, query, v_source.k, v_source.mode, filter => lookup.filter,
-        asker => lookup.context) h;
-    end if;
+  if v_source.retriever is null and lookup.record then
+    return query select h.* from ragdb_internal.retrieve_traced(
+      v_source.corpus, query, v_source.k, v_source.mode, filter => lookup.filter,
+      asker => lookup.context) h;
+  elsif v_source.retriever is null then
     return query select null::uuid, h.*
       from ragdb.search(v_source.corpus, query, v_source.k, v_source.mode,
         filter => lookup.filter) h;

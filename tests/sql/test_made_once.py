@@ -6,6 +6,7 @@ by itself.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -53,3 +54,19 @@ def test_the_id_of_a_message_that_is_no_uuid(db: Connection) -> None:
     ]
     with calls(db, "sha1", 10):
         put(db, "chat", conversation(messages))
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_the_search_for_a_question(db: Connection, record: bool) -> None:
+    make_corpus(db, TEXTS)
+    with calls(db, "rank_corpora", 1):
+        db.execute(
+            "select ragdb.ask('docs', 'Which lift is out of order?', record => %s)", (record,)
+        )
+
+
+def test_the_words_of_a_sentence_that_may_answer(db: Connection) -> None:
+    chunks = [{"source_id": uri, "chunk_id": uri, "text": text} for uri, text in TEXTS.items()]
+    evidence = json.dumps({"chunks": chunks})
+    with calls(db, "lexemes", 20 + 1):
+        db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
