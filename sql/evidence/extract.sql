@@ -50,7 +50,8 @@ begin
       s.source_id, s.chunk_id, s.page, s.score, s.start_offset, s.end_offset, s.sentence,
       w.lexemes, array(
         select h from unnest(tsvector_to_array(ragdb_internal.lexemes(s.heading, config))) h
-        where h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
+        -- most sentences have no heading, and to look for its words takes as long as for theirs
+        where s.heading is not null and h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
     from (
         select c.n, c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
           c.chunk -> 'page' as page, t.*
