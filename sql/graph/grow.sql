@@ -83,20 +83,6 @@ return array(
         offset 0) t
     where t.session_id = known_parents.session);
 
--- Returns the id of a parent that is given for a stored turn and that it does not have, or null.
-create or replace function ragdb_internal.lacking_parent(
-  corpus_id integer, chunk_no integer, chunk_id text, edges ragdb_internal.parsed_edge[])
-returns text
-language sql stable parallel safe
-return (
-  select pg_catalog.min(g.raw_parent)
-    from pg_catalog.unnest(edges) g
-    where g.child_id = lacking_parent.chunk_id and not exists (
-      select from ragdb.chunks p
-        join ragdb.edges e on e.corpus_id = p.corpus_id and e.parent_no = p.chunk_no
-      where p.corpus_id = lacking_parent.corpus_id and p.chunk_id = g.parent_id
-        and e.child_no = lacking_parent.chunk_no and e.edge_type = g.edge_type));
-
 -- Says in what a turn that comes again is another than the stored one, of what it may come without;
 -- null where in nothing. `said` is the time of turns that come without one.
 create or replace function ragdb_internal.other_field(
@@ -118,34 +104,48 @@ return coalesce(
 create type ragdb_internal.stored_turn as (
   place bigint, raw_id text, chunk_id text, differs text);
 
--- Returns those of some turns whose ids are there already.
+-- Returns those of some turns whose ids are there already. The edges are joined once for all turns,
+-- and each is looked up by its key (offset 0).
 create or replace function ragdb_internal.stored_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[],
   said timestamptz)
 returns setof ragdb_internal.stored_turn
 language sql stable parallel safe
 begin atomic
-  select g.place, g.raw_id, g.chunk_id, case
+  with there as materialized (
+    select g.place, g.raw_id, g.chunk_id, g as given, c.chunk_no, c.text
+      from pg_catalog.unnest(turns) g
+      cross join lateral (
+        select c.chunk_no, c.text from ragdb.chunks c
+          where c.corpus_id = stored_turns.corpus_id and c.chunk_id = g.chunk_id
+          offset 0) c
+  ), lacking as materialized (
+    select r.chunk_id, pg_catalog.min(e.raw_parent) as parent
+      from there r join pg_catalog.unnest(edges) e on e.child_id = r.chunk_id
+      where not exists (
+        select from ragdb.chunks p
+          join ragdb.edges h on h.corpus_id = p.corpus_id and h.parent_no = p.chunk_no
+        where p.corpus_id = stored_turns.corpus_id and p.chunk_id = e.parent_id
+          and h.child_no = r.chunk_no and h.edge_type = e.edge_type
+        offset 0)
+      group by r.chunk_id
+  )
+  select r.place, r.raw_id, r.chunk_id, case
       when t.session_id is null then 'another document has a chunk of that id'
-      when t.session_id <> g.session_id
+      when t.session_id <> (r.given).session_id
         then 'session ' || ragdb_internal.quote(t.session_id) || ' has it'
-      when t.role <> g.role then 'its role is ' || t.role
-      when ragdb_internal.content_hash(c.text) <> ragdb_internal.content_hash(g.text)
+      when t.role <> (r.given).role then 'its role is ' || t.role
+      when ragdb_internal.content_hash(r.text) <> ragdb_internal.content_hash((r.given).text)
         then 'it has another text'
       when l.parent is not null
         then 'it does not have the parent ' || ragdb_internal.quote(l.parent)
-      else ragdb_internal.other_field(t, g, stored_turns.said) end
-    from pg_catalog.unnest(turns) g
-    cross join lateral (
-      select c.chunk_no, c.text from ragdb.chunks c
-        where c.corpus_id = stored_turns.corpus_id and c.chunk_id = g.chunk_id
-        offset 0) c
+      else ragdb_internal.other_field(t, r.given, stored_turns.said) end
+    from there r
     left join lateral (
       select t.* from ragdb.turns t
-        where t.corpus_id = stored_turns.corpus_id and t.chunk_no = c.chunk_no
+        where t.corpus_id = stored_turns.corpus_id and t.chunk_no = r.chunk_no
         offset 0) t on true
-    cross join lateral (select ragdb_internal.lacking_parent(
-      stored_turns.corpus_id, c.chunk_no, g.chunk_id, edges) as parent) l;
+    left join lacking l on l.chunk_id = r.chunk_id;
 end;
 
 -- Returns those of some turns that are not stored yet. Who sends a turn again sends what he sent

@@ -35,33 +35,37 @@ begin atomic
 end;
 
 -- Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id",
--- "edge_type"} say their type. Ids of the turns of this call are looked up there.
+-- "edge_type"} say their type. Ids of the turns of this call are looked up there. What messages say
+-- is read before that (materialized): else all messages are read again for each turn.
 create or replace function ragdb_internal.parsed_edges(
   corpus text, conversations jsonb, turns ragdb_internal.parsed_turn[])
 returns setof ragdb_internal.parsed_edge
 language sql stable parallel safe
 begin atomic
   with made as materialized (
-    select distinct t.nth, t.raw_id, t.chunk_id from pg_catalog.unnest(parsed_edges.turns) t)
-  select distinct c.n - 1,
-      coalesce(k.chunk_id, ragdb.turn_id(parsed_edges.corpus, c.v ->> 'session', p.id)),
-      o.chunk_id,
-      case when ragdb_internal.edge_order(pg_catalog.lower(p.edge_type)) is not null
-        then pg_catalog.lower(p.edge_type) else 'default' end,
-      p.id, m.v ->> 'id'
-    from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
-    cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') m (v)
-    cross join lateral (
-      select m.v ->> 'parent_id' as id, 'reply' as edge_type
-      union all
-      select
-          case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id' else q.v #>> '{}' end,
-          case pg_catalog.jsonb_typeof(q.v) when 'object'
-            then coalesce(q.v ->> 'edge_type', 'default') else 'reply' end
-        from pg_catalog.jsonb_array_elements(
-          case pg_catalog.jsonb_typeof(m.v -> 'parents') when 'array' then m.v -> 'parents'
-            else '[]' end) q (v)) p
-    join made o on o.nth = c.n - 1 and o.raw_id = m.v ->> 'id'
-    left join made k on k.nth = c.n - 1 and k.raw_id = p.id
-    where p.id is not null;
+    select distinct t.nth, t.raw_id, t.chunk_id from pg_catalog.unnest(parsed_edges.turns) t
+  ), said as materialized (
+    select c.n - 1 as nth, c.v ->> 'session' as session, m.v ->> 'id' as child, p.id, p.edge_type
+      from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
+      cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') m (v)
+      cross join lateral (
+        select m.v ->> 'parent_id' as id, 'reply' as edge_type
+        union all
+        select
+            case pg_catalog.jsonb_typeof(q.v) when 'object' then q.v ->> 'id' else q.v #>> '{}' end,
+            case pg_catalog.jsonb_typeof(q.v) when 'object'
+              then coalesce(q.v ->> 'edge_type', 'default') else 'reply' end
+          from pg_catalog.jsonb_array_elements(
+            case pg_catalog.jsonb_typeof(m.v -> 'parents') when 'array' then m.v -> 'parents'
+              else '[]' end) q (v)) p
+      where p.id is not null
+  )
+  select distinct s.nth,
+      coalesce(k.chunk_id, ragdb.turn_id(parsed_edges.corpus, s.session, s.id)), o.chunk_id,
+      case when ragdb_internal.edge_order(pg_catalog.lower(s.edge_type)) is not null
+        then pg_catalog.lower(s.edge_type) else 'default' end,
+      s.id, s.child
+    from said s
+    join made o on (o.nth, o.raw_id) = (s.nth, s.child)
+    left join made k on (k.nth, k.raw_id) = (s.nth, s.id);
 end;
