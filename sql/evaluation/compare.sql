@@ -58,12 +58,15 @@ return array(
 
 -- Returns for each metric the differences of the cases that a baseline (a) and a run (b) both have,
 -- in billionths, and their means and standard deviation. In whole billionths: sums of whole numbers
--- do not depend on their order.
+-- do not depend on their order. All is hashed: of runs that are newer than the statistics the
+-- planner believes that they have a case, and would read one again for each case of the other.
 create or replace function ragdb_internal.metric_differences(baseline ragdb.eval_runs,
   run ragdb.eval_runs)
 returns table (metric text, n integer, differences bigint[], a float8, b float8, mean float8,
   sd float8)
 language sql stable parallel safe
+set enable_nestloop = off
+set enable_mergejoin = off
 begin atomic
   with pairs as materialized (
     select m.metric, c.name, pg_catalog.round(o.value * 1e9)::bigint as a,

@@ -849,3 +849,25 @@ def test_a_thousand_cases_of_ten_assertions_take_five_seconds_after_retrieval(
     ).fetchall()
     assert found["assertions"] == 10_000
     assert found["elapsed_ms"] - retrieval < 15_000  # retrievals are recorded meanwhile
+
+
+def test_two_runs_are_compared_by_reading_each_once(db: Connection) -> None:
+    cases = "".join(
+        CASE.format(name=f"q{n}", query=f"refund {n}", keys="topK=1 sources=docs/refunds.md")
+        for n in range(60)
+    )
+    one, other = run(db, contract(cases))["run_id"], run(db)["run_id"]
+
+    def read() -> int:
+        ((rows,),) = db.execute(
+            "select sum(pg_stat_get_xact_tuples_returned(c.oid))::integer from pg_class c"
+            " left join pg_index i on i.indexrelid = c.oid where coalesce(i.indrelid, c.oid)"
+            " in ('ragdb.eval_case_results'::regclass, 'ragdb.eval_metrics'::regclass)"
+        ).fetchall()
+        return int(rows)
+
+    before = read()
+    found = db.execute("select cases from ragdb.compare_runs(%s, %s)", (one, other)).fetchall()
+    assert len(found) > 10
+    # by nested loops 60 * 60 * 13
+    assert read() - before < 2 * 2 * 60 * len(found)
