@@ -126,11 +126,13 @@ begin atomic
   order by case when given_texts.ids is null then g.id else g.n::text end, g.n;
 end;
 
--- Returns a given text as a document: a record of its id, text and metadata, cut or whole.
+-- Returns a given text as a document: a record of its id, text and metadata, cut or whole. Its plan
+-- is kept for the next text.
 create or replace function ragdb_internal.text_document(
   given ragdb_internal.given_text, cut boolean)
 returns jsonb
 language sql stable parallel safe
+set plan_cache_mode = force_generic_plan
 begin atomic
   select jsonb_build_object(
     'doc_cid', 'sha256:' || encode(sha256(r.record), 'hex'), 'uri', (given).id,

@@ -152,11 +152,13 @@ return array(
               (turns_from.first).chunk_no)
         offset 0) t);
 
--- Returns how many turns of a session answer a turn (0: none) before a place.
+-- Returns how many turns of a session answer a turn (0: none) before a place. Its plan is kept for
+-- the next turn.
 create or replace function ragdb_internal.siblings_before(
   corpus_id integer, session_id text, answers_no integer, first ragdb_internal.turn_place)
 returns integer
 language sql stable parallel safe
+set plan_cache_mode = force_generic_plan
 return coalesce((
   select t.sibling_order + 1 from ragdb.turns t
     where t.corpus_id = siblings_before.corpus_id and t.session_id = siblings_before.session_id

@@ -15,9 +15,10 @@ return pg_catalog.array_position(
 
 -- Returns the phase of a turn by its role and text: the rule of the highest weight of at least 0.3,
 -- else exploration. Phase by keywords and form. Each rule adds to one phase; the best of at least
--- 0.3 wins, ties in the order of the list.
+-- 0.3 wins, ties in the order of the list. Its plan is kept for the next turn.
 create or replace function ragdb_internal.turn_phase(role text, text text) returns text
 language sql immutable strict parallel safe
+set plan_cache_mode = force_generic_plan
 begin atomic
   select coalesce((
     select p.phase
@@ -45,10 +46,12 @@ begin atomic
 end;
 
 -- Returns how new a turn is beside those before it (null: it is the first), 0 to 0.1. How far a
--- turn is from the ten before it; nothing while one of them has no embedding.
+-- turn is from the ten before it; nothing while one of them has no embedding. Its plan is kept for
+-- the next turn.
 create or replace function ragdb_internal.turn_novelty(embedding vector, earlier vector[])
 returns float8
 language sql immutable parallel safe
+set plan_cache_mode = force_generic_plan
 return case
   when embedding is null then 0
   when earlier is null then 0.1::float8

@@ -141,7 +141,8 @@ begin
 end $$;
 
 -- Cuts a text into chunks by para-sent/1: strategy paragraph, semantic, page or window; max_tokens
--- 1 to 1000000, overlap less, both in tokens of four characters, words or chars. Raises RG400.
+-- 1 to 1000000, overlap less, both in tokens of four characters, words or chars. Its plans are
+-- kept: to make them takes longer than to cut a short text. Raises RG400.
 create or replace function ragdb_internal.chunk_text(
   text text, strategy text default 'paragraph', max_tokens integer default 240,
   overlap integer default 48, unit text default 'token')
@@ -149,6 +150,7 @@ returns table (
   ordinal integer, start_offset integer, end_offset integer, token_count integer, content text)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import Connection
 from tests.embedding import make_corpus
+from tests.processor import spent
 from tests.sql.conversations import conversation, message, put
 
 TEXTS = {f"{n}.md": f"The lift number {n} is out of order." for n in range(20)}
@@ -70,3 +71,27 @@ def test_the_words_of_a_sentence_that_may_answer(db: Connection) -> None:
     evidence = json.dumps({"chunks": chunks})
     with calls(db, "lexemes", 20 + 1):
         db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
+
+
+@pytest.mark.parametrize(
+    ("made", "times"),
+    [
+        ("text_document(row(n, n, 'a text', '{}')::ragdb_internal.given_text, true)", 400),
+        ("turn_phase('user', n || ' steps')", 2000),
+        ("turn_novelty('[1, 0]', array['[' || n || ', 1]']::vector[])", 4000),
+        ("siblings_before(n, 's', n, row(now(), n, n)::ragdb_internal.turn_place)", 4000),
+    ],
+)
+def test_the_plan_of_what_is_made_for_each_row(db: Connection, made: str, times: int) -> None:
+    """Whoever calls it: functions that write make their own plans anew each time."""
+
+    def took(plans: str) -> float:
+        db.execute(f"set local plan_cache_mode = {plans}")
+        before = spent(db)
+        db.execute(
+            f"select count(ragdb_internal.{made}) from generate_series(1, {times}) n".encode()
+        )
+        return spent(db) - before
+
+    took("force_generic_plan")
+    assert took("force_custom_plan") < 2 * took("force_generic_plan") + 0.02
