@@ -86,7 +86,7 @@ end;
 
 -- Returns a check with the place of the quote in its chunk, or with what is wrong with it.
 create or replace function ragdb_internal.check_quote(checked ragdb_internal.citation_check,
-  cited ragdb_internal.cited_chunk, evidence jsonb, rules ragdb_internal.citation_rules)
+  cited ragdb_internal.cited_chunk, rules ragdb_internal.citation_rules)
   returns ragdb_internal.citation_check
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -95,7 +95,6 @@ declare
   v_letters integer := length(
     replace((ragdb_internal.quotable(cited.quote)).letters, ' ', ''));
   v_found record;
-  v_other text;
 begin
   if v_letters < rules.min_quote then
     checked.code := 'QUOTE_TOO_SHORT';
@@ -104,11 +103,8 @@ begin
   end if;
   select f.* into v_found from ragdb_internal.find_quote(cited.text, cited.quote) f;
   if v_found.method is null then
-    v_other := ragdb_internal.crosses(cited.quote, cited.chunk_id, evidence);
-    checked.code := case when v_other is null then 'QUOTE_NOT_FOUND'
-      else 'QUOTE_CROSSES_CHUNKS' end;
-    checked.message := case when v_other is null then 'the chunk does not say this'
-      else 'a part of the quote is in chunk ' || ragdb_internal.quote(v_other) end;
+    checked.code := 'QUOTE_NOT_FOUND';
+    checked.message := 'the chunk does not say this';
     return checked;
   end if;
   checked.method := v_found.method;
@@ -121,6 +117,22 @@ begin
     checked.code := 'OFFSETS_CORRECTED';
     checked.message := 'the quote stands elsewhere than the citation says';
     checked.is_advisory := true;
+  end if;
+  return checked;
+end $$;
+
+-- Returns a check of a quote that was not found, which says where a part of it is in another chunk.
+create or replace function ragdb_internal.check_crossing(checked ragdb_internal.citation_check,
+  quote text, chunks ragdb_internal.lettered_chunk[]) returns ragdb_internal.citation_check
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_other constant text := ragdb_internal.crosses(quote, checked.chunk_id, chunks);
+begin
+  if v_other is not null then
+    checked.code := 'QUOTE_CROSSES_CHUNKS';
+    checked.message := 'a part of the quote is in chunk ' || ragdb_internal.quote(v_other);
   end if;
   return checked;
 end $$;

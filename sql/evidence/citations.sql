@@ -5,7 +5,7 @@
 -- Returns the problems of a citation whose chunk is in the evidence; where it has none but advisory
 -- ones, a last row without a code.
 create or replace function ragdb_internal.check_citation(cited ragdb_internal.cited_chunk,
-  seen ragdb_internal.seen_chunk, must_be_admissible boolean, output jsonb, evidence jsonb,
+  seen ragdb_internal.seen_chunk, must_be_admissible boolean, output jsonb,
   rules ragdb_internal.citation_rules)
 returns setof ragdb_internal.citation_check
 language plpgsql immutable parallel safe
@@ -27,7 +27,7 @@ begin
   end loop;
   v_check.code := null;
   if cited.quote is not null then
-    v_check := ragdb_internal.check_quote(v_check, cited, evidence, rules);
+    v_check := ragdb_internal.check_quote(v_check, cited, rules);
   elsif cited.start_claim is not null or cited.end_claim is not null then
     v_check := ragdb_internal.check_span(v_check, cited, rules);
   end if;
@@ -53,7 +53,8 @@ end $$;
 -- Checks every citation of an output, by the trace that is given (trace_id), that its chunk names,
 -- or that the evidence names, which is the open one. A pack of several retrievals has the trace at
 -- each chunk: each is opened, and its hash verified, once for the citations that follow each other.
--- Raises RG407, RG460.
+-- The letters of all chunks are read where a quote is not found, once for all such quotes. Raises
+-- RG407, RG460.
 create or replace function ragdb_internal.check_cited(output jsonb, evidence jsonb, trace_id uuid,
   trace ragdb.retrieval_traces, rules ragdb_internal.citation_rules)
 returns setof ragdb_internal.citation_check
@@ -66,6 +67,8 @@ declare
   v_is_verified boolean;
   v_cited ragdb_internal.cited_chunk;
   v_seen ragdb_internal.seen_chunk;
+  v_check ragdb_internal.citation_check;
+  v_chunks ragdb_internal.lettered_chunk[];
 begin
   for v_cited in select c.* from ragdb_internal.cited_chunks(output, evidence) c loop
     if v_cited.text is null then
@@ -87,8 +90,15 @@ begin
       end if;
       v_seen.is_admissible := v_seen.is_admissible and v_is_verified;
     end if;
-    return query select c.* from ragdb_internal.check_citation(v_cited, v_seen,
-      rules.require_admissible or v_trace.retrieval_mode = 'slice', output, evidence, rules) c;
+    for v_check in select c.* from ragdb_internal.check_citation(v_cited, v_seen,
+      rules.require_admissible or v_trace.retrieval_mode = 'slice', output, rules) c
+    loop
+      if v_check.code = 'QUOTE_NOT_FOUND' then
+        v_chunks := coalesce(v_chunks, ragdb_internal.lettered_chunks(evidence));
+        v_check := ragdb_internal.check_crossing(v_check, v_cited.quote, v_chunks);
+      end if;
+      return next v_check;
+    end loop;
   end loop;
 end $$;
 

@@ -85,9 +85,23 @@ begin atomic
       (cited_hit.trace).corpus_id, cited_hit.chunk_id) c on true;
 end;
 
+-- A chunk of evidence with its letters, as quotes are compared.
+create type ragdb_internal.lettered_chunk as (chunk_id text, letters text);
+
+-- Returns the chunks of evidence with their letters.
+create or replace function ragdb_internal.lettered_chunks(evidence jsonb)
+  returns ragdb_internal.lettered_chunk[]
+language sql immutable parallel safe
+return array(
+  select row(c.chunk ->> 'chunk_id', (ragdb_internal.quotable(c.chunk ->> 'text')).letters
+    )::ragdb_internal.lettered_chunk
+  from pg_catalog.jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
+  order by c.n);
+
 -- Returns the chunk that a quote, two words of it or more in each, goes over into from or to the
 -- cited one; null for none. A quote that begins in one chunk and ends in another is in neither.
-create or replace function ragdb_internal.crosses(quote text, chunk_id text, evidence jsonb)
+create or replace function ragdb_internal.crosses(
+  quote text, chunk_id text, chunks ragdb_internal.lettered_chunk[])
   returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -99,14 +113,9 @@ declare
   v_head text;
   v_tail text;
 begin
-  select (ragdb_internal.quotable(c.chunk ->> 'text')).letters into v_own
-    from jsonb_array_elements(evidence -> 'chunks') c (chunk)
-      where c.chunk ->> 'chunk_id' = crosses.chunk_id;
+  select c.letters into v_own from unnest(chunks) c where c.chunk_id = crosses.chunk_id;
   for v_other in
-    select c.chunk ->> 'chunk_id' as chunk_id,
-      (ragdb_internal.quotable(c.chunk ->> 'text')).letters as letters
-    from jsonb_array_elements(evidence -> 'chunks') c (chunk)
-      where c.chunk ->> 'chunk_id' <> crosses.chunk_id
+    select c.chunk_id, c.letters from unnest(chunks) c where c.chunk_id <> crosses.chunk_id
   loop
     for v_cut in 2 .. cardinality(v_words) - 2 loop
       v_head := array_to_string(v_words[:v_cut], ' ');

@@ -73,10 +73,31 @@ def test_the_words_of_a_sentence_that_may_answer(db: Connection) -> None:
         db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
 
 
+def test_the_letters_of_evidence_for_quotes_that_are_in_none(db: Connection) -> None:
+    chunks = [{"source_id": uri, "chunk_id": uri, "text": text} for uri, text in TEXTS.items()]
+    quotes = [
+        {"source_id": uri, "chunk_id": uri, "quote": f"The lift is {n} years old now."}
+        for n, uri in enumerate(TEXTS)
+    ]
+    # of each quote as it is measured, found and compared with others, of each chunk as the quote is
+    # looked for, and of all chunks once
+    with calls(db, "quotable", (3 + 1 + 1) * 20):
+        found = db.execute(
+            "select count(*) filter (where code = 'QUOTE_NOT_FOUND')"
+            " from ragdb.check_citations(%s, %s)",
+            (
+                json.dumps({"answer": "It is old.", "citations": quotes}),
+                json.dumps({"chunks": chunks}),
+            ),
+        ).fetchall()
+    assert found == [(20,)]
+
+
 @pytest.mark.parametrize(
     ("made", "times"),
     [
         ("text_document(row(n, n, 'a text', '{}')::ragdb_internal.given_text, true)", 400),
+        ("filtered_chunks(n, '{\"tenth\": 3}', null)", 100),
         ("turn_phase('user', n || ' steps')", 2000),
         ("turn_novelty('[1, 0]', array['[' || n || ', 1]']::vector[])", 4000),
         ("siblings_before(n, 's', n, row(now(), n, n)::ragdb_internal.turn_place)", 4000),
