@@ -117,7 +117,9 @@ as $$
 #variable_conflict use_column
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(build_slices.corpus, 'read');
+  v_policy ragdb.slice_policies;
   v_anchor text;
+  v_made record;
 begin
   if coalesce(cardinality(anchors) not between 1 and 1000, true) then
     raise exception 'anchors are 1 to 1000 chunk ids, not %',
@@ -138,12 +140,16 @@ begin
       return next;
       continue;
     end if;
+    if v_policy.policy_id is null then
+      v_policy := ragdb_internal.resolve_policy(build_slices.policy);
+    end if;
+    v_made := ragdb_internal.assemble_slice(v_corpus, v_anchor, v_policy);
     return query
       select s.anchor_chunk_id, s.slice_id, s.chunk_ids, s.selection_order, s.distances,
           s.edge_count, s.policy_id, s.params_hash, s.schema_version, s.graph_snapshot_hash,
           s.admissibility_token, null::text, null::text
-        from ragdb.build_slice(build_slices.corpus, v_anchor, build_slices.policy,
-          build_slices.sign) s;
+        from ragdb_internal.built_slice(v_made.slice, v_made.distances, case when sign
+          then ragdb_internal.issue_token(v_corpus, v_made.slice, v_policy) end) s;
   end loop;
 end $$;
 comment on function ragdb.build_slices is

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Connection
 from tests.embedding import make_corpus
 from tests.processor import spent
-from tests.sql.conversations import conversation, message, put
+from tests.sql.conversations import chat, conversation, message, put, uuid
 
 TEXTS = {f"{n}.md": f"The lift number {n} is out of order." for n in range(20)}
 THEN = "as_of => (select version from ragdb.corpora where name = 'docs')"
@@ -91,6 +91,15 @@ def test_the_letters_of_evidence_for_quotes_that_are_in_none(db: Connection) -> 
             ),
         ).fetchall()
     assert found == [(20,)]
+
+
+def test_the_policy_of_slices_that_are_built_together(db: Connection) -> None:
+    chat(db, [message(n, [n - 1] if n else []) for n in range(5)])
+    anchors = [uuid(n) for n in range(5)] + ["gone"]
+    build = "select anchor_chunk_id, error_code from ragdb.build_slices('chat', %s, sign => false)"
+    with calls(db, "hashed_policy", 1):
+        found = db.execute(build, (anchors,)).fetchall()
+    assert found == [(a, "RG434" if a == "gone" else None) for a in anchors]
 
 
 @pytest.mark.parametrize(
