@@ -61,8 +61,10 @@ begin
     select run.corpus_id, run.run_id, i.case_no, i.rank, i.item, i.grade from unnest(v_items) i;
   insert into ragdb.eval_metrics (corpus_id, run_id, case_no, metric, value)
     select run.corpus_id, run.run_id, m.case_no, m.metric, m.value
-    from ragdb_internal.case_measures(v_cases, v_hits, v_items, v_grades, v_results,
-      run.metric) m
+    from (
+      select c.* from ragdb_internal.case_measures(v_cases, v_hits, v_items, v_grades, v_results,
+        run.metric) c
+      offset 0) m -- a measure is made once
     where m.value is not null;
 end $$;
 

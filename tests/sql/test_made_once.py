@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import Connection
 from tests.embedding import make_corpus
+from tests.plans.matrix import CONTRACT
 from tests.processor import spent
 from tests.sql.conversations import chat, conversation, message, put, uuid
 
@@ -100,6 +101,17 @@ def test_the_policy_of_slices_that_are_built_together(db: Connection) -> None:
     with calls(db, "hashed_policy", 1):
         found = db.execute(build, (anchors,)).fetchall()
     assert found == [(a, "RG434" if a == "gone" else None) for a in anchors]
+
+
+def test_the_rank_metrics_of_a_case(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    cases = "".join(f"    ragCase name=q{n} query=lift topK=2 sources={n}.md\n" for n in range(3))
+    db.execute(
+        "select from ragdb.apply_contract(%s, 'c')", (CONTRACT.format(corpus="docs") + cases,)
+    )
+    # recall, precision, ndcg and judged at 5 and 10, mrr and map
+    with calls(db, "rank_metric", 3 * (4 * 2 + 2)):
+        db.execute("select from ragdb.run_eval('A')")
 
 
 @pytest.mark.parametrize(
