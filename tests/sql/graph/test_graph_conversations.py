@@ -87,8 +87,9 @@ def test_the_parents_of_many_messages_are_read_once(db: Connection) -> None:
     said = conversation([{"id": f"m{n}", "parent_id": f"m{n - 1}"} for n in range(1, 6001)])
     db.execute(
         "create temporary table given on commit drop as"
-        " select g.conversations, array(select row(0, 's1', n, 'm' || n, 'c' || n, 'user', '{}', now(), '')"
-        "::ragdb_internal.parsed_turn from generate_series(0, 6000) n) as turns"
+        " select g.conversations, array(select row("
+        "0, 's1', n, 'm' || n, 'c' || n, 'user', '{}', now(), '')::ragdb_internal.parsed_turn"
+        " from generate_series(0, 6000) n) as turns"
         " from (select %s::jsonb as conversations) g",
         (json.dumps([said]),),
     )
