@@ -190,7 +190,8 @@ def synonyms(
         for words in add or []:
             db.add_synonyms(corpus, [word.strip() for word in words.split(",")])
         for word in remove or []:
-            db.remove_synonyms(corpus, word)
+            if not db.remove_synonyms(corpus, word):
+                session.note(f"{word[:80]} has no synonyms in {corpus}: nothing was taken out")
         nothing = "no synonyms: `ragdb corpus synonyms CORPUS --add WORD,WORD` makes some"
         session.rows(
             db.list_synonyms(corpus, prefix, after, limit),

@@ -25,7 +25,7 @@ def key_values(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise Failure(f"--metadata {pair!r} is not KEY=VALUE")
+            raise Failure(f"--metadata {pair[:80]!r} is not KEY=VALUE")
         try:
             found[key] = json.loads(value)
         except ValueError:

@@ -12,7 +12,7 @@ from ragdb.ingest.report import Progress
 from ragdb.ingest.source import Found
 from ragdb.ingest.stopping import Stop
 from ragdb.readers import language
-from ragdb.readers.document import ReadError, storable
+from ragdb.readers.document import ReadError, clean, storable
 
 CHUNKING: dict[str, Any] = {
     "strategy": "paragraph",
@@ -26,6 +26,9 @@ READING = (
     *("media_type", "source_name", "known", "convert"),
     *CHUNKING,
 )
+
+
+MOST_BYTES = 2**40  # of a file, whatever is given
 
 
 class IngestError(ValueError):
@@ -109,17 +112,28 @@ def look(
         raise IngestError(str(error)) from None
 
 
+def _sent(text: str) -> str:
+    text.encode()  # what is given and cannot be held is a mistake, which a file may have
+    return clean(text)[0]
+
+
 def as_stored(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with what is said of every document as the database keeps it."""
+    """The options with what is said of every document as the database keeps it.
+
+    Raises IngestError, and UnicodeEncodeError for a text that is not valid UTF-8.
+    """
+    size = options.get("max_bytes")
+    if size is not None and not 1 <= size <= MOST_BYTES:
+        raise IngestError(f"max_bytes is {str(size)[:80]}: it is 1 to {MOST_BYTES}")
     given = {name: options[name] for name in ("title", "metadata") if options.get(name)}
     try:
-        stored = {name: storable(value) for name, value in given.items()}
+        stored = {name: storable(value, text=_sent) for name, value in given.items()}
     except ReadError as error:
         raise IngestError(error.reason, error.hint) from None
     if options.get("language"):
         stored["language"] = language.normalise(options["language"])
         if stored["language"] is None:
             raise IngestError(
-                f"{options['language']!r} is not a language", "give its code, such as de"
+                f"{options['language'][:80]!r} is not a language", "give its code, such as de"
             )
     return {**options, **stored}

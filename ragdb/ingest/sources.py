@@ -125,5 +125,5 @@ def _checked(prefix: str) -> str:
     names = prefix.strip("/").split("/")
     is_printable = all(name.isprintable() and name not in ("", ".", "..") for name in names)
     if len(prefix) > 200 or not is_printable or prefix.startswith("/") or "://" in prefix:
-        raise ValueError(f"the prefix {prefix!r} is not a name, or names parted by /")
+        raise ValueError(f"the prefix {prefix[:80]!r} is not a name, or names parted by /")
     return "/".join(map(uri_of, names))

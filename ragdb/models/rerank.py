@@ -171,8 +171,8 @@ def named(rows: Sequence[Rerankers], name: str) -> Rerankers:
             return row
     known = ", ".join(row.name for row in rows) or "none"
     raise RerankerNotFound(
-        f"reranker {name!r} does not exist (there is {known}):"
-        f" create it with ragdb reranker bind {name} --source FOLDER"
+        f"reranker {name[:80]!r} does not exist (there is {known}):"
+        " create it with ragdb reranker bind NAME --source FOLDER"
     )
 
 

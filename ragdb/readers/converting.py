@@ -96,12 +96,12 @@ def convert(command: str, data: bytes, name: str) -> tuple[bytes, str]:
         try:
             size = result.stat().st_size
             if result.is_symlink() or size > _MAX_OUTPUT:
-                raise ReadError("limits", f"{words[0]} made {size} bytes of it", "split it")
+                raise ReadError("limits", f"{words[0][:80]} made {size} bytes of it", "split it")
             content = result.read_bytes()
         except OSError:
             content = b""
     if not content:
-        raise ReadError("not_converted", f"{words[0]} made nothing of it", "try it by hand")
+        raise ReadError("not_converted", f"{words[0][:80]} made nothing of it", "try it by hand")
     return content, f"converted{ending if _is_read(ending) else ''}"
 
 
@@ -153,7 +153,7 @@ def _run(words: list[str], folder: str, printed: Path, seconds: int) -> None:
             process.wait()
     if code is None or code in (-signal.SIGXCPU, -signal.SIGXFSZ, -signal.SIGKILL):
         raise ReadError(
-            "limits", f"{words[0]} did not end within {seconds} s and its limits", "split it"
+            "limits", f"{words[0][:80]} did not end within {seconds} s and its limits", "split it"
         )
     if code:
         with complaints.open("rb") as file:
@@ -161,5 +161,5 @@ def _run(words: list[str], folder: str, printed: Path, seconds: int) -> None:
         said = "".join(c for c in said if c.isprintable())[-200:]
         why = f": {said}" if said else ", and did not say why"
         raise ReadError(
-            "not_converted", f"{words[0]} failed ({code}){why}", "try the command by hand"
+            "not_converted", f"{words[0][:80]} failed ({code}){why}", "try the command by hand"
         )

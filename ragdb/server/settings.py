@@ -73,7 +73,13 @@ def connection(
 
 
 def given(dsn: str, origin: str) -> Connection:
-    """The database of a DSN that a flag or a variable gives. Raises psycopg.ProgrammingError."""
+    """The database of a DSN that a flag or a variable gives.
+
+    Raises psycopg.ProgrammingError; TypeError for what Python gives that is no text.
+    """
+    if not isinstance(dsn, str):
+        kind = type(dsn).__name__
+        raise TypeError(f"a DSN is a text, such as postgresql://user@host/db, not of type {kind}")
     try:
         return Connection(normalise(dsn), origin)
     except psycopg.ProgrammingError as error:

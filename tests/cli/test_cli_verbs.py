@@ -257,6 +257,10 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["ingest", ".", "-c", "docs", "--overlap", "240"], "overlap is 240"),
         (["ingest", ".", "-c", "docs", "--strategy", "no"], "strategy is 'no'"),
         (["ingest", ".", "-c", "docs", "--metadata", "x"], "KEY=VALUE"),
+        (["ingest", ".", "-c", "docs", "--metadata", "x=\udcff"], "UTF-8"),
+        (["ingest", ".", "-c", "docs", "--metadata", "\udcff=x"], "UTF-8"),
+        (["ingest", ".", "-c", "docs", "--title", "caf\udce9"], "UTF-8"),
+        (["ingest", ".", "-c", "docs", "--max-bytes", "9" * 20], "max_bytes is 99999"),
         (["ingest", "-", "-c", "docs", "--watch"], "watched"),
         (["ingest", "."], "give PATH"),
         (["search", "x", "-c", "nowhere"], "RG404"),
@@ -623,6 +627,30 @@ def test_synonyms_are_added_listed_and_removed(own_demo: Run) -> None:
     assert [row["word"] for row in listed] == ["sparks", "zorple"]
     own_demo("corpus", "synonyms", "demo", "--remove", "zorple")
     assert json.loads(own_demo("corpus", "synonyms", "demo", "--json").stdout) == []
+
+
+def test_a_word_without_synonyms_is_named_when_it_is_taken_out(own_demo: Run) -> None:
+    own_demo("corpus", "synonyms", "demo", "--add", "sparks,zorple")
+    done = own_demo("corpus", "synonyms", "demo", "--remove", "sparks", "--remove", "zorp")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "zorp has no synonyms in demo" in done.stderr
+    assert "sparks has no synonyms" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ingest", ".", "-c", "docs", "--prefix", f"/{'x' * 5000}"],
+        ["ingest", ".", "-c", "docs", "--convert", "x" * 5000],
+        ["ingest", ".", "-c", "docs", "--metadata", "x" * 5000],
+        ["ingest", ".", "-c", "docs", "--language", "x" * 5000],
+        ["search", "lending", "-c", "demo", "--rerank", "x" * 5000],
+    ],
+)
+def test_a_long_value_is_cut_in_what_is_wrong_with_it(demo: Run, arguments: list[str]) -> None:
+    refused = demo(*arguments)
+    assert (refused.exit_code, "xxx" in refused.stderr) == (2, True)
+    assert len(refused.stderr) < 500
 
 
 def test_search_looks_into_all_corpora_by_default(own_demo: Run) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 import ragdb
-from ragdb.errors import CorpusNotFound
+from ragdb.errors import CorpusNotFound, InvalidArgument
 from ragdb.portable import exporter, importer
 from tests.waiting import is_waiting, until, until_it_waits
 
@@ -99,6 +100,20 @@ def test_json_that_is_left_out_is_the_default_of_the_function(database: ragdb.Da
 def test_a_nul_is_refused_before_it_is_sent(database: ragdb.Database) -> None:
     with pytest.raises(psycopg.DataError, match="NUL"):
         database.search("docs", "depo\0sit")
+
+
+@pytest.mark.parametrize("k", [3.5, float("nan"), float("inf"), Decimal("3.5")])
+def test_a_number_that_is_not_whole_is_not_rounded(database: ragdb.Database, k: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"k is .*: search\(\) takes a whole number"):
+        database.search("docs", "deposit", k=k)
+    assert len(database.search("docs", "deposit", k=3.0)) == 1
+
+
+@pytest.mark.parametrize("dsn", [5, 0, b"postgresql://host/db", ["a"]])
+def test_a_dsn_that_is_no_text_is_told_so(dsn: Any) -> None:
+    kind = type(dsn).__name__
+    with pytest.raises(TypeError, match=f"a DSN is a text, such as .*, not of type {kind}"):
+        ragdb.connect(dsn)
 
 
 def test_the_asynchronous_client_gives_the_same(database: ragdb.Database, clone: str) -> None:
