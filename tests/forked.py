@@ -194,8 +194,8 @@ def main() -> None:
         importlib.import_module(module)
     import typer.main
 
+    from ragdb.__main__ import main as ragdb
     from ragdb.cli.main import app
-    from ragdb.cli.main import main as ragdb
 
     # the verbs are made once: it takes as long as most of them
     typer.main.get_command = cache(typer.main.get_command)

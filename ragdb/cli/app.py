@@ -8,15 +8,14 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 
+from ragdb.cli.ending import INTERRUPTED, end
 from ragdb.cli.session import (
     DATABASE,
     FORMATS,
-    INTERRUPTED,
     OK,
     Dsn,
     Failure,
@@ -144,19 +143,9 @@ def _refuse_more(context: typer.Context) -> None:
         )
 
 
-def end_at_once() -> None:
-    """Until a verb runs there is nothing to put away, and Ctrl-C ends the program."""
-    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    os._exit(INTERRUPTED)
-
-
 def guarded(session: Session, action: Callable[[], int | None]) -> int:
     """Run, and turn known errors into a message and an exit code."""
-    ends_at_once = signal.getsignal(signal.SIGINT) == _end
+    ends_at_once = signal.getsignal(signal.SIGINT) == end
     if ends_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

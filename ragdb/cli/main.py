@@ -40,7 +40,7 @@ from ragdb.cli import (
     verify,
     worker,
 )
-from ragdb.cli.app import end_at_once, told_of
+from ragdb.cli.app import told_of
 from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Session, Verbose, Yes
 from ragdb.cli.told import Verbs, open_streams
 
@@ -108,7 +108,6 @@ for part in (
 
 
 def main() -> None:
-    """The console script."""
+    """Read the command line and run its verb."""
     open_streams()
-    end_at_once()
     sys.exit(told_of(Session(), app))

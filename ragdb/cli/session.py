@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from ragdb.cli.ending import INTERRUPTED as INTERRUPTED
 from ragdb.client.hints import by_verbs
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ragdb.server.settings import Connection
 
 
-OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING = range(6)
 Value = TypeVar("Value")
 ERASED = "\x1b[K"  # the rest of a terminal's line
 FORMATS = ("table", "json", "ndjson", "csv")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from numbers import Real
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -28,11 +27,11 @@ def sent(value: Any, kind: str, name: str, function: str) -> Any:
     if kind in ("text", "text[]") and any(isinstance(part, BYTES) for part in parts):
         # PostgreSQL would take them for a text of their hexadecimal digits
         raise TypeError(f"{function}() was given bytes for {name!r}: decode them")
-    if kind in MOST and isinstance(value, Real | Decimal):
+    if kind in MOST and isinstance(value, int | float | Decimal):
         if value != value // 1:  # PostgreSQL would round it
             raise InvalidArgument(f"{name} is {value}: {function}() takes a whole number")
         most = MOST[kind]  # PostgreSQL says neither which value that is nor what it takes
         if not -most - 1 <= value <= most:
-            shown = value if abs(value) < 2**100 else "too large"
+            shown = value if -(2**100) < value < 2**100 else "too large"
             raise InvalidArgument(f"{name} is {shown}: {function}() takes {-most - 1} to {most}")
     return value

@@ -73,11 +73,13 @@ class Pool:
     def submit(self, task: Task) -> Waiting:
         if self.workers == 1:
             return Waiting(task, None)
-        try:
-            return Waiting(task, self._executor().submit(_work, self.work, task))
-        except BrokenProcessPool:
-            self.executor = None
-            return Waiting(task, self._executor().submit(_work, self.work, task))
+        # a worker that is not known yet could not be ended, and would complain of our end
+        with self.stop.whole():
+            try:
+                return Waiting(task, self._executor().submit(_work, self.work, task))
+            except BrokenProcessPool:
+                self.executor = None
+                return Waiting(task, self._executor().submit(_work, self.work, task))
 
     def result(self, waiting: Waiting, look: Callable[[float], None] | None = None) -> Outcome:
         """The outcome of a task; `look` hears how far it is while it is waited for."""

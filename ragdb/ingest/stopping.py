@@ -42,6 +42,11 @@ class Stop:
         """A step without statements, which may be left anywhere."""
         yield
 
+    @contextlib.contextmanager
+    def whole(self) -> Iterator[None]:
+        """A short step that is left nowhere, however often somebody asks."""
+        yield
+
 
 class Left(Stop):
     """Ends a run in another thread once whoever waits for it, in this context, has left."""
@@ -71,7 +76,7 @@ class Signals(Stop):
     def __init__(self, connection: psycopg.Connection[Any], say: Callable[[str], None]) -> None:
         self.connection, self.say = connection, say
         self.asked = 0
-        self._is_held = True
+        self._is_held, self._is_whole = True, False
         self._over = threading.Event()
         self._canceller = threading.Thread(target=self._cancel, daemon=True)
 
@@ -106,14 +111,24 @@ class Signals(Stop):
         finally:
             self._is_held = True
 
+    @contextlib.contextmanager
+    def whole(self) -> Iterator[None]:
+        self._is_whole = True
+        try:
+            yield
+        finally:
+            self._is_whole = False
+        self.check()
+
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self.asked += 1
         if self.asked == 1:
             self.say("stopping")
         # whoever asks twice does not care what is half done
-        if not self._is_held or self.asked > 1:
+        if not self._is_whole and (not self._is_held or self.asked > 1):
             raise KeyboardInterrupt
-        self._canceller.start()
+        if self._is_held and self.asked == 1:
+            self._canceller.start()
 
     def _cancel(self) -> None:
         """Cancel what runs in the server, and what is started before the run has heard of it."""

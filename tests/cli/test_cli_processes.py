@@ -20,7 +20,7 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.long
 
-RAGDB = [sys.executable, "-c", "from ragdb.cli.main import main; main()"]
+RAGDB = [sys.executable, "-c", "from ragdb.__main__ import main; main()"]
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def test_a_pipe_gets_data_without_colours(start: Any, clone: str, tmp_path: Path
 
 def test_help_loads_nothing_heavy() -> None:
     script = (
-        "import sys; from ragdb.cli.main import main; sys.argv = ['ragdb', '--help']\n"
+        "import sys; from ragdb.__main__ import main; sys.argv = ['ragdb', '--help']\n"
         "try: main()\n"
         "finally: print(*sys.modules, file=sys.stderr)"
     )

@@ -106,7 +106,8 @@ def test_a_nul_is_refused_before_it_is_sent(database: ragdb.Database) -> None:
 def test_a_number_that_is_not_whole_is_not_rounded(database: ragdb.Database, k: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"k is .*: search\(\) takes a whole number"):
         database.search("docs", "deposit", k=k)
-    assert len(database.search("docs", "deposit", k=3.0)) == 1
+    whole: Any = 3.0
+    assert len(database.search("docs", "deposit", k=whole)) == 1
 
 
 @pytest.mark.parametrize("dsn", [5, 0, b"postgresql://host/db", ["a"]])

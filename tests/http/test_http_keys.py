@@ -15,7 +15,7 @@ from ragdb.server import signing
 from tests.embedding import one
 from tests.http.conftest import ANCHOR, fill, serve
 
-COMMAND = ["-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
+COMMAND = ["-W", "ignore", "-c", "from ragdb.__main__ import main; main()"]
 
 
 @pytest.fixture

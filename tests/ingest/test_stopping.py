@@ -9,9 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from asyncio import CancelledError
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -180,7 +181,8 @@ def test_the_signals_are_given_back(db: Connection) -> None:
 def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
     environment = {**os.environ, "RAGDB_DATABASE_URL": clone}
     code = (
-        "from ragdb.cli import app, main; app.end_at_once(); print('up', flush=True); main.main()"
+        "from ragdb.cli import ending; ending.end_at_once(); print('up', flush=True)\n"
+        "from ragdb.__main__ import main; main()"
     )
     codes = set()
     for n in range(8):
@@ -198,6 +200,26 @@ def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
         codes.add(process.returncode)
     assert 130 in codes
     assert codes <= {130, 0}  # 0 where it was quicker
+
+
+def test_ctrl_c_while_python_imports_the_command_line_says_nothing() -> None:
+    with Path("pyproject.toml").open("rb") as file:
+        module, _, function = tomllib.load(file)["project"]["scripts"]["ragdb"].partition(":")
+    code = f"""
+import os, signal, sys
+
+class Interrupts:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts)
+from {module} import {function}
+{function}()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (130, "")
 
 
 def slow(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
@@ -282,6 +304,27 @@ class QuickPool(Pool):
 
 def times_out(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
     raise TimeoutError("of a network")
+
+
+def test_who_asks_twice_while_a_worker_starts_leaves_none_that_nobody_knows(
+    db: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It found nothing of its parent's any more, and complained with a traceback."""
+    task: Any = None
+    executor: Any = ProcessPoolExecutor
+    spawn = executor._spawn_process
+    known: list[Any] = []
+
+    def interrupted(executor: Any) -> None:
+        interrupt()
+        interrupt()
+        spawn(executor)
+        known.extend(executor._processes)
+
+    monkeypatch.setattr(executor, "_spawn_process", interrupted)
+    with pytest.raises(KeyboardInterrupt), Signals(db, print) as stop, QuickPool(2, stop) as pool:
+        pool.submit(task)
+    assert len(known) == 1
 
 
 class LatePool(Pool):

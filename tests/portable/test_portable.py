@@ -379,7 +379,7 @@ def test_an_import_of_stdin_says_where_there_is_no_room(
 def test_an_export_does_not_go_to_a_terminal_or_come_from_one(
     original18: Original, arguments: tuple[str, ...]
 ) -> None:
-    begin = [sys.executable, "-c", "from ragdb.cli.main import main; main()", *arguments]
+    begin = [sys.executable, "-c", "from ragdb.__main__ import main; main()", *arguments]
     ours, theirs = os.openpty()
     try:
         refused = subprocess.run(
