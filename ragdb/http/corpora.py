@@ -79,8 +79,11 @@ class Documents(BaseModel):
 
 
 class DocumentAnswer(BaseModel):
+    """A document; the next page of its chunks begins at `next`, null at the end."""
+
     document: rows.Document
     chunks: list[rows.Chunk]
+    next: int | None
     versions: list[rows.DocumentVersionsRow]
 
 
@@ -180,14 +183,17 @@ def _documents(routes: Routes, server: Server) -> None:
         document: DocumentId,
         _: Token,
         first: Annotated[int, Query(ge=0, description="Ordinal of the first chunk.")] = 0,
-        count: Annotated[int | None, Query(ge=1, description="Chunks at most.")] = None,
+        count: Count = 100,
     ) -> Answer:
-        """Return a document with its chunks in order, and when it was put."""
+        """Return a document with `count` of its chunks in order, and when it was put."""
         async with server.transaction(request) as db:
             found = await db.get_document(server.served(corpus), document)
             chunks = await db.document_chunks(corpus, document, first, count)
             versions = await db.document_versions(corpus, document)
-        return Answer({"document": found, "chunks": chunks, "versions": versions})
+        end = first + len(chunks)
+        goes_on = end if chunks and end < found.chunks else None
+        said = {"document": found, "chunks": chunks, "next": goes_on, "versions": versions}
+        return Answer(said)
 
     @routes.delete(
         f"{CORPUS}/documents/{{document:path}}",

@@ -176,7 +176,8 @@ comment on column ragdb.embedding_status.is_indexed is 'Whether the space has an
 comment on column ragdb.embedding_status.lacks_index is
   'Whether it has none, the corpus has chunks enough for one, and none waits for a vector.';
 
-create or replace function ragdb.list_failed_embeddings(corpus text)
+create or replace function ragdb.list_failed_embeddings(
+  corpus text, after text default '', count integer default 100)
 returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,
   due_at timestamptz)
 language plpgsql stable security definer
@@ -186,14 +187,22 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(list_failed_embeddings.corpus, 'read', true);
 begin
-  return query select e.name, c.chunk_id, j.is_dead, j.failures, j.last_error, j.due_at
-    from ragdb.embedding_jobs j
-      join ragdb.embedding_spaces s on s.corpus_id = j.corpus_id and s.space_id = j.space_id
+  perform ragdb_internal.check_paged('', after, 'chunk_id'),
+    ragdb_internal.check_listed(count, 'chunks');
+  return query
+    select e.name, f.chunk_id, f.is_dead, f.failures, f.last_error, f.due_at
+    from (
+        select c.chunk_id, j.* from ragdb.embedding_jobs j
+          join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
+        where j.corpus_id = any (ragdb_internal.readable_ids(v_corpus))
+          and j.last_error is not null and c.chunk_id > after collate "C"
+        order by c.chunk_id collate "C"
+        fetch first (list_failed_embeddings.count) rows with ties) f
+      join ragdb.embedding_spaces s on s.corpus_id = f.corpus_id and s.space_id = f.space_id
       join ragdb.embedders e on e.embedder_id = s.embedder_id
-      join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
-    where j.corpus_id = any (ragdb_internal.readable_ids(v_corpus)) and j.last_error is not null
-    order by e.name, c.chunk_id;
+    order by f.chunk_id collate "C", e.name;
 end $$;
 comment on function ragdb.list_failed_embeddings is
-  'Lists the chunks of a corpus whose embedding failed, with the error, dead ones and those to be '
-  'tried again. Raises RG400, RG401, RG404.';
+  'Lists chunks of a corpus whose embedding failed, with the error, dead ones and those to be '
+  'tried again: those whose id is greater than after, in its order, count (1 to 10000) of them and '
+  'the others of the last chunk. Raises RG400, RG401, RG404.';

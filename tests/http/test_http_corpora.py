@@ -56,6 +56,34 @@ def test_a_corpus_lives_from_its_creation_to_its_end(library: Api) -> None:
     assert library("GET", "/api/corpora/life").status == 404
 
 
+def test_a_long_document_comes_by_pages(library: Api) -> None:
+    library("POST", "/api/corpora", {"corpus": "long"}, role="writer")
+    text = "\n\n".join(f"Paragraph {n} flies a kite." for n in range(130))
+    with ragdb.connect(library.dsn) as db:
+        db.put_text("long", "kites.txt", text, max_tokens=8, overlap=0)
+        chunk_ids = [chunk.chunk_id for chunk in db.document_chunks("long", "kites.txt")]
+    assert len(chunk_ids) >= 130
+
+    def pages(**asked: int) -> list[list[str]]:
+        found: list[list[str]] = []
+        first: int | None = 0
+        while first is not None:
+            path = f"/api/corpora/long/documents/kites.txt?{urlencode({**asked, 'first': first})}"
+            answer = library("GET", path)
+            assert answer.status == 200, answer.body
+            found.append([chunk["chunk_id"] for chunk in answer.body["chunks"]])
+            first = answer.body["next"]
+        return found
+
+    for asked, sizes in (({}, {100}), ({"count": 13}, {13}), ({"count": len(chunk_ids)}, set())):
+        found = pages(**asked)
+        assert sum(found, []) == chunk_ids
+        assert {len(page) for page in found[:-1]} == sizes
+        assert found[-1]
+    beyond = library("GET", f"/api/corpora/long/documents/kites.txt?first={len(chunk_ids)}").body
+    assert (beyond["chunks"], beyond["next"]) == ([], None)
+
+
 def test_corpora_and_their_capabilities_come_by_pages(start: Start) -> None:
     api = start()
     mine = api.tokens["writer"]

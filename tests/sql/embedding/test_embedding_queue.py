@@ -282,6 +282,33 @@ def give_up(db: Connection) -> None:
         expire(db)
 
 
+def test_failed_chunks_are_listed_by_pages(db: Connection) -> None:
+    make_corpus(db, {f"{n:03}": f"text {n}" for n in range(130)})
+    make_embedder(db, "second")
+    give_up(db)
+    db.execute("select ragdb.reembed_corpus('docs', 'second')")
+    give_up(db)
+    chunk_ids = [row[0] for row in db.execute("select chunk_id from ragdb.chunks order by 1")]
+
+    def page(after: str, *count: int) -> list[tuple[str, str]]:
+        arguments = ", ".join(["'docs'", "%s", *("%s" for _ in count)])
+        return db.execute(
+            f"select chunk_id, embedder from ragdb.list_failed_embeddings({arguments})",
+            (after, *count),
+        ).fetchall()
+
+    # both embedders of a chunk are on its page
+    both = [(chunk, embedder) for chunk in chunk_ids for embedder in ("hash", "second")]
+    assert page("", 3) == both[:4]
+    assert page(both[3][0], 10000) == both[4:]
+    assert len(page("")) == 100
+    for refused in (0, 10001, None):
+        with pytest.raises(errors.InvalidArgument, match="count is"), db.transaction():
+            page("", refused)  # type: ignore[arg-type]
+    with pytest.raises(errors.InvalidArgument, match="after is null"), db.transaction():
+        page(None)  # type: ignore[arg-type]
+
+
 def failed(db: Connection) -> list[str]:
     """The sources of the chunks that are listed as failed."""
     return sorted(
