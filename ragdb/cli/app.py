@@ -98,7 +98,7 @@ def verb(
             }
             chosen = "json" if flags["json"] else flags["format"] or "table"
             if chosen not in formats:
-                raise typer.BadParameter(f"{chosen!r} is not one of {', '.join(formats)}")
+                raise typer.BadParameter(f"{chosen[:80]!r} is not one of {', '.join(formats)}")
             session = Session(
                 verb=name,
                 dsn=flags["dsn"],

@@ -52,7 +52,7 @@ def export(
     each is used.
     """
     if for_ is not None and for_ not in PARTS:
-        raise Failure(f"--for is {for_!r}", hint=f"it is one of {', '.join(PARTS)}")
+        raise Failure(f"--for is {for_[:80]!r}", hint=f"it is one of {', '.join(PARTS)}")
     parts = PARTS[for_] if for_ else tuple(part for of in PARTS.values() for part in of)
     files = {name: data for name, data in _files(uri).items() if name.startswith(parts)}
     there = [name for name in files if (folder / name).exists()]

@@ -80,7 +80,7 @@ def switch(
 ) -> None:
     """Switch the ledger on or off, which is an entry of it; on also notes what it lacks."""
     if to not in ("on", "off"):
-        raise Failure(f"{to!r} is neither on nor off")
+        raise Failure(f"{to[:80]!r} is neither on nor off")
     with session.connect() as db:
         noted = db.set_ledger(to == "on")
     done = f"the ledger is {to}; {counted(noted, 'row')} noted"

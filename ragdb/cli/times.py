@@ -23,7 +23,7 @@ def moment(option: str, text: str | None) -> datetime | None:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise Failure(
-            f"{option} {text!r} is not a time",
+            f"{option} {text[:80]!r} is not a time",
             hint="write it like 2026-03-01T12:00, or 7d or 12h for so long ago",
         ) from None
 
@@ -38,7 +38,7 @@ def version(db: Database, corpus: str, option: str, text: str | None) -> int | N
         at = moment(option, text)
     except Failure as error:
         raise Failure(
-            f"{option} {text!r} is neither the number of a version nor a time",
+            f"{option} {text[:80]!r} is neither the number of a version nor a time",
             hint=f"`ragdb corpus history {corpus}` lists the versions; for a time, {error.hint}",
         ) from None
     assert at is not None
@@ -50,4 +50,4 @@ def days(option: str, text: str) -> timedelta:
     try:
         return timedelta(days=float(text.removesuffix("d")))
     except (ValueError, OverflowError):
-        raise Failure(f"{option} {text!r} is not a number of days", hint="write 90") from None
+        raise Failure(f"{option} {text[:80]!r} is not a number of days", hint="write 90") from None

@@ -97,9 +97,9 @@ def chunk(
 def check(strategy: str, max_tokens: int, overlap: int, unit: str) -> None:
     """Raise ValueError, naming the argument, when the chunker cannot be run with these."""
     if strategy not in STRATEGIES:
-        raise ValueError(f"strategy is {strategy!r}, not one of {', '.join(STRATEGIES)}")
+        raise ValueError(f"strategy is {str(strategy)[:80]!r}, not one of {', '.join(STRATEGIES)}")
     if unit not in UNITS:
-        raise ValueError(f"unit is {unit!r}, not one of token, word, char")
+        raise ValueError(f"unit is {unit[:80]!r}, not one of token, word, char")
     if not 1 <= max_tokens <= MAX_TOKENS:
         raise ValueError(f"max_tokens is {max_tokens}, not 1 to {MAX_TOKENS}")
     if not 0 <= overlap < max_tokens:

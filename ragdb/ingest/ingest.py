@@ -147,7 +147,7 @@ class Run:
         wanted = self.options.get("text_config")
         if wanted and wanted != (has := self.db.corpus_info(self.corpus).text_config):
             raise IngestError(
-                f"corpus {self.corpus} has the text configuration {has}, not {wanted}",
+                f"corpus {self.corpus} has the text configuration {has}, not {wanted[:80]}",
                 "it is chosen when a corpus is made: leave it out here, or name a new corpus",
             )
 

@@ -28,7 +28,7 @@ READING = (
 )
 
 
-MOST_BYTES = 2**40  # of a file, whatever is given
+MOST = {"max_bytes": 2**40, "workers": 1000}
 
 
 class IngestError(ValueError):
@@ -122,9 +122,10 @@ def as_stored(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises IngestError, and UnicodeEncodeError for a text that is not valid UTF-8.
     """
-    size = options.get("max_bytes")
-    if size is not None and not 1 <= size <= MOST_BYTES:
-        raise IngestError(f"max_bytes is {str(size)[:80]}: it is 1 to {MOST_BYTES}")
+    for name, most in MOST.items():
+        number = options.get(name)
+        if number is not None and not 1 <= number <= most:
+            raise IngestError(f"{name} is {str(number)[:80]}", f"it is 1 to {most}")
     given = {name: options[name] for name in ("title", "metadata") if options.get(name)}
     try:
         stored = {name: storable(value, text=_sent) for name, value in given.items()}

@@ -33,7 +33,7 @@ def unbase64(text: str, what: str) -> bytes:
 def checked_name(name: str) -> str:
     if not name or re.search(r"[\s+]|[^\x21-\x7e]", name):
         raise LedgerError(
-            f"{name!r} is not the name of a key",
+            f"{name[:80]!r} is not the name of a key",
             hint="give ASCII without spaces or +, such as witness.example.com/w1",
             exit_code=2,
         )

@@ -21,6 +21,7 @@ from ragdb.client.calling import instead
 from ragdb.client.counting import counted
 from ragdb.client.hints import VERBS, spoken
 from ragdb.client.rows import dumps, held, record
+from ragdb.mcp.bound import BOUND, MANY, described
 from ragdb.mcp.builtin import document_id, fetch
 from ragdb.mcp.catalogue import BUILTIN
 from ragdb.mcp.changes import CHANGES
@@ -51,18 +52,19 @@ class Tools(Served):
         return offered | PEERS if self.ask_peers else offered
 
     def listed(self) -> list[types.Tool]:
-        """The built-in tools, then one for each retrieve node."""
+        """The built-in tools, then one for each retrieve node, or two for many of them."""
         tools = [tool.tool(name, self.record) for name, tool in self.always().items()]
         with self.database() as db:
             bound = self.tools_of_contracts(db)
+        if len(bound) > MANY:
+            return [*tools, *(tool.tool(name, self.record) for name, tool in BOUND.items())]
         for row in bound:
             title = row.title or row.name
-            about = f"Searches corpus {row.corpus} as contract {row.contract} declares."
             tools.append(
                 types.Tool(
                     name=row.name,
                     title=row.title,
-                    description=row.description or about,
+                    description=described(row),
                     input_schema=row.input_schema,
                     output_schema=row.output_schema,
                     annotations=annotations_of(title, self.record),
@@ -73,7 +75,7 @@ class Tools(Served):
     def call(self, name: str, arguments: Json) -> Json:
         """Call a tool. Raises ToolError, MCPError for one that is not there."""
         check_held(arguments)
-        builtin = self.always().get(name)
+        builtin = (self.always() | BOUND).get(name)
         if builtin is None:
             return self.bound(name, arguments)
         check_names(arguments, builtin.properties, builtin.required)

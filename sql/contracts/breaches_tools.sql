@@ -1,7 +1,8 @@
 -- Breaches of the rules about tools and prompts: their names, params, retrieves and output.
 
 -- Lists the tools of ragdb mcp, whose names no contract may use. ragdb mcp serves these itself;
--- BUILTIN in ragdb/mcp/catalogue.py and CHANGES in ragdb/mcp/changes.py hold what each does.
+-- BUILTIN in ragdb/mcp/catalogue.py, CHANGES in changes.py, PEERS in federated.py and BOUND in
+-- bound.py hold what each does.
 create or replace function ragdb_internal.builtin_tools() returns text[]
 language sql immutable parallel safe
 return array['search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 'replay_trace',
@@ -10,7 +11,7 @@ return array['search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 're
   'list_synonyms', 'list_edges', 'explain_passage', 'locate_quote', 'document_versions',
   'create_corpus', 'drop_corpus', 'delete_document', 'append_turns', 'add_edges', 'remove_edges',
   'add_synonyms', 'remove_synonyms', 'promote', 'propose', 'decide_proposal', 'record_feedback',
-  'list_peers', 'ask_peers'];
+  'list_peers', 'ask_peers', 'list_contract_tools', 'call_contract_tool'];
 
 -- Returns the tools and prompts whose name cannot be served, the params that do nothing, and the
 -- second retrieves of a tool.

@@ -47,7 +47,7 @@ from tests.forked import Forked, run_forked
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
-COMMAND = "from ragdb.cli.main import main; main()"
+COMMAND = "from ragdb.__main__ import main; main()"
 BUILTIN = {
     "search", "fetch", "search_slice", "list_corpora", "get_trace", "replay_trace",
     "validate_citations", "facets", "count_matches", "list_documents", "ask", "build_pack",
@@ -60,6 +60,7 @@ CHANGES = {
     "record_feedback",
 }  # fmt: skip
 PEERS = {"list_peers", "ask_peers"}
+BOUND = {"list_contract_tools", "call_contract_tool"}
 PROMPT = """corpus name=More
   source name=a kind=local uri=docs/*.md
 retriever name=MoreSearch corpus=More mode=lexical
@@ -126,7 +127,7 @@ def test_no_contract_may_use_the_name_of_a_tool_that_is_served(dsn: str) -> None
     with psycopg.connect(dsn) as connection:
         row = connection.execute("select ragdb_internal.builtin_tools()").fetchone()
     assert row is not None
-    assert set(row[0]) == BUILTIN | CHANGES | PEERS
+    assert set(row[0]) == BUILTIN | CHANGES | PEERS | BOUND
 
 
 async def every_tool(client: Client, trace: str) -> dict[str, Any]:
@@ -937,6 +938,52 @@ def test_a_question_without_a_corpus_is_asked_of_the_only_one(dsn: str) -> None:
     assert "give corpus" in call(dsn, "ask", asked)
     answer = call(dsn, "ask", asked, corpora=["docs"])
     assert answer == call(dsn, "ask", {"corpus": "docs", **asked})
+
+
+def test_many_tools_of_contracts_are_found_and_called_by_two(clone: str) -> None:
+    def tools(most: int) -> str:
+        head = PROMPT.partition("tool ")[0]
+        return head + "".join(
+            f'tool name=T{n:02} description="Rules of department {n}."\n'
+            "  param name=words\n  retrieve retriever=MoreSearch queryParam=words\n"
+            for n in range(most)
+        )
+
+    with ragdb.connect(clone) as db:
+        db.apply_contract(db.parse_contract(tools(40), "more"))
+        db.put_text("more", "deposit.md", "The deposit is refunded.")
+
+    async def names(client: Client) -> tuple[set[str], int]:
+        listed = (await client.list_tools()).tools
+        return {tool.name for tool in listed} - BUILTIN, len(str(listed))
+
+    each = {f"T{n:02}" for n in range(41)}
+    few, size = talk(clone, names)
+    assert few == each - {"T40"}
+    with ragdb.connect(clone) as db:
+        db.apply_contract(db.parse_contract(tools(41), "more"))
+    many, smaller = talk(clone, names)
+    assert many == BOUND
+    assert smaller < size
+    found, after = [], ""
+    while page := call(clone, "list_contract_tools", {"after": after, "count": 15})["tools"]:
+        found += page
+        after = page[-1]["name"]
+    assert [tool["name"] for tool in found] == sorted(each)
+    assert "note" in call(clone, "list_contract_tools", {})
+    words = {"words": "RULES department 17"}
+    (tool,) = call(clone, "list_contract_tools", words)["tools"]
+    assert tool["name"] == "T17"
+    assert list(tool["input_schema"]["properties"]) == ["words"]
+    asked = {"name": "T17", "arguments": {"words": "deposit"}}
+    made = call(clone, "call_contract_tool", asked)
+    assert [chunk["text"] for chunk in made["chunks"]] == ["The deposit is refunded."]
+    assert made == call(clone, "T17", {"words": "deposit"})
+    unknown = call(clone, "call_contract_tool", {"name": "T99"})
+    assert unknown == "unknown tool 'T99': list_contract_tools finds those that there are"
+    assert "words" in call(clone, "call_contract_tool", {"name": "T17"})
+    # a server for other corpora has none of them
+    assert talk(clone, names, corpora=["other"])[0] == set()
 
 
 def test_a_contract_applied_while_serving_is_served(clone: str) -> None:
