@@ -2,7 +2,8 @@
 
 Bytes decide, not times: a file is hashed. What shapes its documents beside the bytes is hashed too.
 The database says which documents are what would be read. No file is known so of which something
-failed, nor one that a program of the user's reads, because that may read otherwise tomorrow.
+failed, because it may be read tomorrow, nor one that a reader of another package reads, because
+nobody can say what that reads by. Of a program that converts files it is kept which one it is.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ FOUND = ("pages_without_text", "bad_characters", "cut")
 """What is told of a file and that its documents do not say."""
 
 _KNOWN = ("doc_cid", "documents", "empty", "chunks", "tokens", "pages")
-_SHAPELESS = {"blobs", "allow_private", "known", "convert"}  # files with a command are not noted
+_SHAPELESS = {"blobs", "allow_private", "known", "convert"}  # the command of a file is noted
 _AT_ONCE = 1000
 _AT_ONCE_BYTES = 2**28
 
@@ -121,16 +122,15 @@ class Wholes:
 def reading(source: Source, options: Mapping[str, Any]) -> str | None:
     """A hash of what shapes the documents of a file beside its bytes; None where nobody can say."""
     ending = formats.ending(source.uri)
-    if (
-        source.root is None
-        or converting.command_for(source.uri, options.get("convert"))
-        or (ending not in formats.BY_ENDING and ending in plugs.endings())
-    ):
+    command = converting.command_for(source.uri, options.get("convert"))
+    is_plugged = ending not in formats.BY_ENDING and ending in plugs.endings()
+    if source.root is None or (command is None and is_plugged):
         return None
     given = {name: options[name] for name in READING if options.get(name) is not None}
     shaping = {**CHUNKING, "max_bytes": MAX_BYTES, **given}
     of = {name: shaping[name] for name in shaping.keys() - _SHAPELESS}
-    whole = [source.uri, source.origin, source.media_type, readers(), of]
+    program = converting.identity(command) if command else []
+    whole = [source.uri, source.origin, source.media_type, readers(), of, program]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 

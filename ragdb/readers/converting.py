@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from ragdb.files import NO_ROOM
 from ragdb.readers import formats, plugs
@@ -67,6 +68,19 @@ def rules(given: Iterable[str]) -> dict[str, str]:
 def command_for(name: str, commands: Mapping[str, str] | None) -> str | None:
     """The command for a file of that name."""
     return (commands or {}).get(PurePosixPath(name.lower()).suffix)
+
+
+def identity(command: str) -> list[Any]:
+    """What a command makes files by, as far as it can be seen: itself, and the files it names.
+
+    A program that is installed anew has another time, also where only what it imports is another.
+    """
+    found: list[Any] = [command]
+    for word in shlex.split(command):
+        if path := shutil.which(word) or (word if os.path.isfile(word) else None):
+            state = os.stat(path)
+            found.append((path, state.st_size, state.st_mtime_ns))
+    return found
 
 
 def convert(command: str, data: bytes, name: str) -> tuple[bytes, str]:

@@ -7,7 +7,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, time
 from typing import Any
@@ -125,29 +125,22 @@ def one_line(text: str | None) -> str | None:
     return " ".join(clean(text)[0].split())[:1000] or None if text else None
 
 
-def _cleaned(text: str) -> str:
-    return clean(text)[0]
-
-
-def storable(value: Any, depth: int = 0, text: Callable[[str], str] = _cleaned) -> Any:
-    """The value as jsonb can hold it: dates as ISO text, NaN and the infinities as text.
-
-    `text` makes of a text what the database can hold.
-    """
+def storable(value: Any, depth: int = 0) -> Any:
+    """The value as jsonb can hold it: dates as ISO text, NaN and the infinities as text."""
     if depth > _MAX_DEPTH:
         raise ReadError(
             "malformed", f"its metadata nests deeper than {_MAX_DEPTH}", "flatten the metadata"
         )
     if isinstance(value, str):
-        return text(value)
+        return clean(value)[0]
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {text(str(k)): storable(v, depth + 1, text) for k, v in value.items()}
+        return {clean(str(k))[0]: storable(v, depth + 1) for k, v in value.items()}
     if isinstance(value, list | tuple | set):
-        return [storable(v, depth + 1, text) for v in value]
+        return [storable(v, depth + 1) for v in value]
     if isinstance(value, date | time):
         return value.isoformat()
     if str(value) == object.__repr__(value):  # the place where it lies in memory
@@ -156,4 +149,4 @@ def storable(value: Any, depth: int = 0, text: Callable[[str], str] = _cleaned) 
             f"its metadata has a value of type {type(value).__name__}, which is no text",
             "give texts, numbers, lists or mappings",
         )
-    return text(str(value))
+    return clean(str(value))[0]

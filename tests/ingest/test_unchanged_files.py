@@ -461,14 +461,35 @@ def test_what_was_found_in_a_file_is_told_again(
     assert told == [replace(file, status="", written=0) for file in first.files]
 
 
-def test_a_file_that_a_command_converts_is_read_each_time(
-    database: ragdb.Database, folder: Path, reads: list[str]
+def test_a_file_that_a_command_converts_is_read_again_where_command_or_program_is_another(
+    database: ragdb.Database,
+    folder: Path,
+    reads: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    script, program = tmp_path / "convert.sh", tmp_path / "bin" / "shown"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    for path in (script, program):
+        path.write_text('#!/bin/sh\ncat "$1"\n')
+        path.chmod(0o755)
+    by_script, by_program = ({".md": f"{how} {{in}}"} for how in (f"sh {script}", "shown"))
     database.ingest(folder, corpus="docs")
-    for _ in range(2):
-        report = again(database, reads, folder, convert={".md": "cat {in}"})
-        assert report.failed == 0
-        assert len(reads) == 2
+    assert len(database.list_documents("docs")) == 3
+    for convert, path in ((by_script, script), (by_program, program)):
+        for times in (2, 0):
+            report = again(database, reads, folder, convert=convert)
+            assert (report.failed, report.documents, len(reads)) == (0, 3, times)
+        path.write_text('#!/bin/sh\ncat "$1" # another\n')
+        for times in (2, 0):
+            again(database, reads, folder, convert=convert)
+            assert len(reads) == times
+        os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))  # as it is installed anew
+        assert (again(database, reads, folder, convert=convert).failed, len(reads)) == (0, 2)
+    # one that cannot be found any more reads nothing
+    program.unlink()
+    assert again(database, reads, folder, convert=by_program).failed == 2
     # and the text that the command made is not taken for that of the file
     assert again(database, reads, folder).written == 2
 
