@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.given import convert_rules, key_values
+from ragdb.cli.given import convert_rules, key_values, text
 from ragdb.cli.ingested import advise, bar, each, show, summary
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
@@ -135,7 +135,7 @@ def ingest(
         "tells_gone": not prune and glob is None and recursive,
         "blobs": blobs,
         "name": name,
-        "title": title,
+        "title": text(title),
         "language": language,
         "metadata": key_values(metadata or []),
         "allow_private": allow_private,
@@ -199,8 +199,8 @@ def _ingest_paths(
             session.debug("watching")
             found, gone = watched.changed()
             options["tells_gone"] = False  # `found` is now what changed, not what there is
-            if given["prune"]:  # once, too
-                pruned, options["prune"] = watched.remove(db, corpus, gone), False
+            if given["prune"]:
+                pruned = watched.remove(db, corpus, gone)
     if not watch and not (report.documents or report.failed):
         read = "nothing was found that is read" if found.sources else "no file found"
         others = "; --convert '.ENDING=COMMAND {in}' reads other types"

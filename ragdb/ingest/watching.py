@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ragdb.errors import CorpusNotFound
@@ -21,6 +22,14 @@ _REST = 4
 
 # a source with the time and the size that it had
 Known = tuple[Source, tuple[int, int]]
+
+
+def _alone(source: Source) -> Source:
+    """A source that is read without its folder: what prune may remove are records of it."""
+    if source.is_named:
+        return source
+    records = f"{source.uri}#" if formats.may_have_records(source.uri) else ""
+    return replace(source, prefix=records)
 
 
 class Watch:
@@ -51,7 +60,7 @@ class Watch:
                 del self.known[uri]
             other = [s for uri, (s, at) in now.items() if uri not in before or before[uri][1] != at]
             if other or gone:
-                return Found(other), gone
+                return Found(list(map(_alone, other))), gone
 
     def remove(self, db: Client, corpus: str, gone: list[str]) -> int:
         """Take sources that are gone out of the corpus; returns how many documents went."""

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -691,6 +692,46 @@ def test_a_watch_removes_records_and_chats_with_their_files(
     _, gone = watch.changed(interval=0.01)
     assert watch.remove(database, "docs", gone) == 5
     assert {row[1] for row in chunks(database)} == {"docs/a.md", "docs/b.txt", "docs/deep/c.md"}
+
+
+def test_a_watch_removes_records_and_chats_that_their_files_lost(
+    run: Any, folder: Path, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [{"role": role, "content": role} for role in ("user", "assistant")]
+
+    def write(kept: int) -> None:
+        (folder / "records.jsonl").write_bytes(records(kept))
+        chats = [{"id": f"{n}", "messages": said} for n in range(kept)]
+        (folder / "chats.json").write_text(json.dumps(chats))
+
+    left: list[list[str]] = []
+    changes: list[Callable[[], object]] = [
+        lambda: write(1),
+        # what cannot be read has lost nothing
+        lambda: (folder / "records.jsonl").write_text("no JSON\n"),
+        (folder / "a.md").unlink,
+    ]
+    changed = watching.Watch.changed
+
+    def change(watch: watching.Watch) -> tuple[Found, list[str]]:
+        with ragdb.connect(clone) as db:
+            left.append([row.source for row in db.list_documents("docs")])
+        if not changes:
+            raise KeyboardInterrupt
+        changes.pop(0)()
+        return changed(watch, 0.01)
+
+    monkeypatch.setattr(watching.Watch, "changed", change)
+    write(2)
+    told = run("ingest", folder, "-c", "docs", "--watch", "--prune")
+    assert told.exit_code == 130, told.output
+    files = ["docs/a.md", "docs/b.txt", "docs/deep/c.md"]
+    first = [f"docs/{name}#{n}" for name, n in (("chats.json", 0), ("records.jsonl", "r0"))]
+    second = [f"docs/{name}#{n}" for name, n in (("chats.json", 1), ("records.jsonl", "r1"))]
+    assert [sorted(there) for there in left] == [
+        sorted([*files, *first, *second]), sorted([*files, *first]),
+        sorted([*files, *first]), sorted([*files[1:], *first]),
+    ]  # fmt: skip
 
 
 def test_a_watch_of_many_files_rests_four_times_as_long_as_it_looks(
