@@ -1,4 +1,4 @@
-"""What is given to `ragdb ingest` more than once, read."""
+"""What is given to `ragdb ingest` of every document, or more than once, read."""
 
 from __future__ import annotations
 
@@ -17,12 +17,23 @@ def convert_rules(given: list[str]) -> dict[str, str]:
         raise Failure(str(error)) from None
 
 
+def text(given: str | None) -> str | None:
+    """What `--title` says. Raises UnicodeEncodeError: another text would be stored in its place."""
+    if given is not None:
+        given.encode()
+    return given
+
+
 def key_values(pairs: list[str]) -> dict[str, Any]:
-    """What `--metadata` says: JSON where it is, or else a text. Raises Failure."""
+    """What `--metadata` says: JSON where it is, or else a text.
+
+    Raises Failure, UnicodeEncodeError.
+    """
     import json
 
     found: dict[str, Any] = {}
     for pair in pairs:
+        pair.encode()
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise Failure(f"--metadata {pair[:80]!r} is not KEY=VALUE")

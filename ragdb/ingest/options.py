@@ -12,7 +12,7 @@ from ragdb.ingest.report import Progress
 from ragdb.ingest.source import Found
 from ragdb.ingest.stopping import Stop
 from ragdb.readers import language
-from ragdb.readers.document import ReadError, clean, storable
+from ragdb.readers.document import ReadError, storable
 
 CHUNKING: dict[str, Any] = {
     "strategy": "paragraph",
@@ -112,15 +112,10 @@ def look(
         raise IngestError(str(error)) from None
 
 
-def _sent(text: str) -> str:
-    text.encode()  # what is given and cannot be held is a mistake, which a file may have
-    return clean(text)[0]
-
-
 def as_stored(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with what is said of every document as the database keeps it.
 
-    Raises IngestError, and UnicodeEncodeError for a text that is not valid UTF-8.
+    Raises IngestError.
     """
     for name, most in MOST.items():
         number = options.get(name)
@@ -128,7 +123,7 @@ def as_stored(options: Mapping[str, Any]) -> dict[str, Any]:
             raise IngestError(f"{name} is {str(number)[:80]}", f"it is 1 to {most}")
     given = {name: options[name] for name in ("title", "metadata") if options.get(name)}
     try:
-        stored = {name: storable(value, text=_sent) for name, value in given.items()}
+        stored = {name: storable(value) for name, value in given.items()}
     except ReadError as error:
         raise IngestError(error.reason, error.hint) from None
     if options.get("language"):
