@@ -1035,7 +1035,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[rows.ListEvalsRow]:
         return await self._rows(calls.LIST_EVALS, rows.ListEvalsRow, locals())
 
-    async def list_failed_embeddings(self, corpus: str) -> Rows[rows.ListFailedEmbeddingsRow]:
+    async def list_failed_embeddings(
+        self, corpus: str, after: str = "", count: int = 100
+    ) -> Rows[rows.ListFailedEmbeddingsRow]:
         return await self._rows(
             calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, locals()
         )

@@ -653,7 +653,9 @@ LIST_EVAL_RUNS = Call(
 LIST_EVALS = Call(
     "list_evals", {"only_corpus": "text", "prefix": "text", "after": "text", "count": "integer"}
 )
-LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_FAILED_EMBEDDINGS = Call(
+    "list_failed_embeddings", {"corpus": "text", "after": "text", "count": "integer"}
+)
 LIST_FEEDBACK = Call(
     "list_feedback", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
 )

@@ -1928,9 +1928,12 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_EVALS, rows.ListEvalsRow, locals())
 
-    def list_failed_embeddings(self, corpus: str) -> Rows[rows.ListFailedEmbeddingsRow]:
-        """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
-        those to be tried again. Raises RG400, RG401, RG404.
+    def list_failed_embeddings(
+        self, corpus: str, after: str = "", count: int = 100
+    ) -> Rows[rows.ListFailedEmbeddingsRow]:
+        """Lists chunks of a corpus whose embedding failed, with the error, dead ones and those
+        to be tried again: those whose id is greater than after, in its order, count (1 to
+        10000) of them and the others of the last chunk. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, locals())
 
