@@ -21,6 +21,7 @@ MEDIA = {"json": "application/json", "junit": "application/xml", "md": "text/mar
 MEDIA |= {"csv": "text/csv", "table": "text/plain", "tap": "text/plain"}
 assert MEDIA.keys() == set(get_args(Format))
 Filter = Annotated[str | None, Query(min_length=1, max_length=200)]
+AfterCase = Annotated[int, Query(ge=0, le=2**31 - 1, description="The last case_no seen.")]
 Prefix = Annotated[str, Query(max_length=200, description="How names of rags begin.")]
 After = Annotated[str, Query(max_length=200, description="The last rag seen.")]
 
@@ -58,10 +59,13 @@ class Case(BaseModel):
 
 
 class RunCases(BaseModel):
+    """A run with some of its cases; the next page begins after `next`, null at the end."""
+
     run: rows.EvalRuns
     cases: list[rows.EvalCaseResults]
     assertions: list[rows.EvalAssertResults]
     metrics: list[rows.EvalMetrics]
+    next: int | None
 
 
 class Compared(BaseModel):
@@ -136,7 +140,7 @@ def _add_cases(routes: Routes, server: Server) -> None:
         _: Token,
         rag: Annotated[str, Query(min_length=1, max_length=200)],
         eval: Filter = None,
-        after: Annotated[int, Query(ge=0, le=2**31 - 1, description="The last case_no seen.")] = 0,
+        after: AfterCase = 0,
         count: Count | None = None,
     ) -> Answer:
         """List the cases of an eval: those of its contract, imported ones, questions asked.
@@ -157,15 +161,23 @@ def _add_cases(routes: Routes, server: Server) -> None:
             return Answer({"name": await db.add_eval_case(**body.model_dump())}, 201)
 
     @routes.get("/api/evals/runs/{id}", response_model=RunCases)
-    async def get_run(request: Request, id: UUID, _: Token) -> Answer:
-        """Return a run with its cases, what was tested of each, and the metrics (case 0: all)."""
+    async def get_run(
+        request: Request, id: UUID, _: Token, after: AfterCase = 0, count: Count = 100
+    ) -> Answer:
+        """Return a run with `count` of its cases, what was tested of each, and their metrics.
+
+        Those of the whole run (case 0) come with the first page.
+        """
         async with server.transaction(request) as db:
             run = await personal.served_run(db, id)
+            cases = await db.eval_case_results(id, after, count)
+            last = cases[-1].case_no if cases else after
             found = {
                 "run": run,
-                "cases": list(await db.eval_case_results(id)),
-                "assertions": list(await db.eval_assert_results(id)),
-                "metrics": list(await db.eval_metrics(id)),
+                "cases": cases,
+                "assertions": await db.eval_assert_results(id, after, last),
+                "metrics": await db.eval_metrics(id, after, last),
+                "next": next_after(cases, count, "case_no"),
             }
         return Answer(found)
 

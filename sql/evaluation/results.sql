@@ -65,7 +65,8 @@ comment on function ragdb.find_run is
   'Returns the id of the one run that the caller may see and whose id begins so: 8 to 32 '
   'hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and RG443.';
 
-create or replace function ragdb.eval_case_results(run_id uuid)
+create or replace function ragdb.eval_case_results(
+  run_id uuid, after integer default 0, count integer default null)
   returns setof ragdb.eval_case_results
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -73,13 +74,19 @@ as $$
 declare
   v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
 begin
+  perform ragdb_internal.check_paged('', after::text, 'case_no'),
+    ragdb_internal.check_listed(coalesce(count, 1), 'cases');
   return query select c.* from ragdb.eval_case_results c
-    where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id order by c.case_no;
+    where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id
+      and c.case_no > eval_case_results.after
+    order by c.case_no limit eval_case_results.count;
 end $$;
 comment on function ragdb.eval_case_results is
-  'Returns the cases of a run in their order. Raises RG443.';
+  'Returns the cases of a run in their order whose number is greater than after: all, or count (1 '
+  'to 10000) of them. Raises RG400, RG443.';
 
-create or replace function ragdb.eval_assert_results(run_id uuid)
+create or replace function ragdb.eval_assert_results(
+  run_id uuid, after integer default 0, last integer default null)
   returns setof ragdb.eval_assert_results
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -87,21 +94,33 @@ as $$
 declare
   v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
 begin
+  perform ragdb_internal.check_paged('', after::text, 'case_no');
   return query select a.* from ragdb.eval_assert_results a
-    where a.corpus_id = v_run.corpus_id and a.run_id = v_run.run_id order by a.case_no, a.assert_no;
+    where a.corpus_id = v_run.corpus_id and a.run_id = v_run.run_id
+      and a.case_no > eval_assert_results.after
+      and (eval_assert_results.last is null or a.case_no <= eval_assert_results.last)
+    order by a.case_no, a.assert_no;
 end $$;
 comment on function ragdb.eval_assert_results is
-  'Returns the outcome of every assertion of a run in their order. Raises RG443.';
+  'Returns the outcome of every assertion of a run in their order, of the cases whose number is '
+  'greater than after, up to last (null: all). Raises RG400, RG443.';
 
-create or replace function ragdb.eval_metrics(run_id uuid) returns setof ragdb.eval_metrics
+create or replace function ragdb.eval_metrics(
+  run_id uuid, after integer default 0, last integer default null)
+returns setof ragdb.eval_metrics
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
 begin
+  perform ragdb_internal.check_paged('', after::text, 'case_no');
   return query select m.* from ragdb.eval_metrics m
-    where m.corpus_id = v_run.corpus_id and m.run_id = v_run.run_id order by m.case_no, m.metric;
+    where m.corpus_id = v_run.corpus_id and m.run_id = v_run.run_id
+      and (m.case_no > eval_metrics.after or (m.case_no = 0 and eval_metrics.after = 0))
+      and (eval_metrics.last is null or m.case_no <= eval_metrics.last)
+    order by m.case_no, m.metric;
 end $$;
 comment on function ragdb.eval_metrics is
-  'Returns the metrics of a run (case 0) and of its cases. Raises RG443.';
+  'Returns the metrics of the cases of a run whose number is greater than after, up to last (null: '
+  'all), and those of the run (case 0) where after is 0. Raises RG400, RG443.';

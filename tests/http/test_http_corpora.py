@@ -281,6 +281,25 @@ def test_a_run_is_listed_and_reported_in_every_format(library: Api) -> None:
         if format != "json":
             assert answer.body == reports[format]
     assert library("GET", f"/api/evals/runs/{ANCHOR}/report").status == 404
+    path = f"/api/evals/runs/{run.run_id}"
+    whole = library("GET", path).body
+    with ragdb.connect(library.dsn) as db:
+        results = db.eval_case_results(run.run_id), db.eval_assert_results(run.run_id)
+        measured = db.eval_metrics(run.run_id)
+    numbers = [row.case_no for row in results[0]]
+    assert len(numbers) > 2
+    assert ([row["case_no"] for row in whole["cases"]], whole["next"]) == (numbers, None)
+    pages, after = [], 0
+    while after is not None:
+        pages.append(library("GET", f"{path}?after={after}&count=2").body)
+        after = pages[-1]["next"]
+    assert [len(page["cases"]) for page in pages[:-1]] == [2] * (len(pages) - 1)
+    for name, rows in (("cases", results[0]), ("assertions", results[1]), ("metrics", measured)):
+        paged = [row for page in pages for row in page[name]]
+        assert paged == whole[name]
+        assert len(paged) == len(rows) > 0
+    of_all = [row for row in pages[0]["metrics"] if row["case_no"] == 0]
+    assert len(of_all) == len([row for row in measured if row.case_no == 0])
 
 
 FORMATS = {

@@ -557,7 +557,9 @@ class AsyncFunctions(AsyncCaller):
     async def error_codes(self) -> Rows[rows.ErrorCodesRow]:
         return await self._rows(calls.ERROR_CODES, rows.ErrorCodesRow, locals())
 
-    async def eval_assert_results(self, run_id: UUID | str) -> Rows[rows.EvalAssertResults]:
+    async def eval_assert_results(
+        self, run_id: UUID | str, after: int = 0, last: int | None = None
+    ) -> Rows[rows.EvalAssertResults]:
         return await self._rows(calls.EVAL_ASSERT_RESULTS, rows.EvalAssertResults, locals())
 
     async def eval_candidates(
@@ -565,10 +567,14 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[rows.EvalCandidatesRow]:
         return await self._rows(calls.EVAL_CANDIDATES, rows.EvalCandidatesRow, locals())
 
-    async def eval_case_results(self, run_id: UUID | str) -> Rows[rows.EvalCaseResults]:
+    async def eval_case_results(
+        self, run_id: UUID | str, after: int = 0, count: int | None = None
+    ) -> Rows[rows.EvalCaseResults]:
         return await self._rows(calls.EVAL_CASE_RESULTS, rows.EvalCaseResults, locals())
 
-    async def eval_metrics(self, run_id: UUID | str) -> Rows[rows.EvalMetrics]:
+    async def eval_metrics(
+        self, run_id: UUID | str, after: int = 0, last: int | None = None
+    ) -> Rows[rows.EvalMetrics]:
         return await self._rows(calls.EVAL_METRICS, rows.EvalMetrics, locals())
 
     async def eval_queries(

@@ -360,10 +360,14 @@ ERASE_SPEAKER = Call(
 )
 ERASE_TRACES = Call("erase_traces", {"corpus": "text", "reason": "text"})
 ERROR_CODES = Call("error_codes", {})
-EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
+EVAL_ASSERT_RESULTS = Call(
+    "eval_assert_results", {"run_id": "uuid", "after": "integer", "last": "integer"}
+)
 EVAL_CANDIDATES = Call("eval_candidates", {"rag": "text", "eval": "text", "tags": "text[]"})
-EVAL_CASE_RESULTS = Call("eval_case_results", {"run_id": "uuid"})
-EVAL_METRICS = Call("eval_metrics", {"run_id": "uuid"})
+EVAL_CASE_RESULTS = Call(
+    "eval_case_results", {"run_id": "uuid", "after": "integer", "count": "integer"}
+)
+EVAL_METRICS = Call("eval_metrics", {"run_id": "uuid", "after": "integer", "last": "integer"})
 EVAL_QUERIES = Call("eval_queries", {"rag": "text", "eval": "text", "tags": "text[]"})
 EVAL_REPORT = Call("eval_report", {"run_id": "uuid", "format": "text"})
 EVALUATE_ANSWER = Call("evaluate_answer", {"contract": "jsonb", "retrieval": "jsonb"})

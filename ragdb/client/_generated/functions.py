@@ -1050,8 +1050,12 @@ class Functions(Caller):
         """
         return self._rows(calls.ERROR_CODES, rows.ErrorCodesRow, locals())
 
-    def eval_assert_results(self, run_id: UUID | str) -> Rows[rows.EvalAssertResults]:
-        """Returns the outcome of every assertion of a run in their order. Raises RG443."""
+    def eval_assert_results(
+        self, run_id: UUID | str, after: int = 0, last: int | None = None
+    ) -> Rows[rows.EvalAssertResults]:
+        """Returns the outcome of every assertion of a run in their order, of the cases whose
+        number is greater than after, up to last (null: all). Raises RG400, RG443.
+        """
         return self._rows(calls.EVAL_ASSERT_RESULTS, rows.EvalAssertResults, locals())
 
     def eval_candidates(
@@ -1063,12 +1067,20 @@ class Functions(Caller):
         """
         return self._rows(calls.EVAL_CANDIDATES, rows.EvalCandidatesRow, locals())
 
-    def eval_case_results(self, run_id: UUID | str) -> Rows[rows.EvalCaseResults]:
-        """Returns the cases of a run in their order. Raises RG443."""
+    def eval_case_results(
+        self, run_id: UUID | str, after: int = 0, count: int | None = None
+    ) -> Rows[rows.EvalCaseResults]:
+        """Returns the cases of a run in their order whose number is greater than after: all, or
+        count (1 to 10000) of them. Raises RG400, RG443.
+        """
         return self._rows(calls.EVAL_CASE_RESULTS, rows.EvalCaseResults, locals())
 
-    def eval_metrics(self, run_id: UUID | str) -> Rows[rows.EvalMetrics]:
-        """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
+    def eval_metrics(
+        self, run_id: UUID | str, after: int = 0, last: int | None = None
+    ) -> Rows[rows.EvalMetrics]:
+        """Returns the metrics of the cases of a run whose number is greater than after, up to
+        last (null: all), and those of the run (case 0) where after is 0. Raises RG400, RG443.
+        """
         return self._rows(calls.EVAL_METRICS, rows.EvalMetrics, locals())
 
     def eval_queries(
