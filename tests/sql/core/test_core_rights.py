@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import Connection, Login
+from tests.conftest import Connection, Login, Server
 from tests.documents import document
 from tests.embedding import one
 from tests.refusal import refused
@@ -298,6 +298,30 @@ ragEval name=V rag=A{0} mode=contract
 """
 
 
+@pytest.fixture(scope="module")
+def closed(server18: Server) -> Iterator[str]:
+    """A database of sixty restricted corpora, one of them shared with `reader`."""
+
+    def fill(db: Connection) -> None:
+        db.execute(
+            "select ragdb.create_corpus('c' || n, is_restricted => true)"
+            " from generate_series(1, 60) n"
+        )
+        db.execute("select ragdb.grant_corpus('c7', 'reader', 'read')")
+        db.execute(
+            "select ragdb.create_embedder('hash', 8), ragdb.bind_embedder('hash', 'hash', 'h')"
+        )
+        for n in (7, *range(20, 60)):
+            text = KERN.format(n)
+            db.execute("select ragdb.apply_contract(%s, %s)", (text, f"k{n}"))
+            db.execute("select ragdb.embed_corpus(%s, 'hash')", (f"c{n}",))
+        for corpus in ("c7", "c8"):
+            put(db, document("a.md", ["one"]), corpus=corpus)
+
+    with server18.filled(fill) as dsn:
+        yield dsn
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -315,25 +339,14 @@ ragEval name=V rag=A{0} mode=contract
     ],
 )
 def test_a_list_asks_no_right_to_corpora_that_nobody_shared_with_the_role(
-    db: Connection, call: str
+    server18: Server, closed: str, call: str
 ) -> None:
-    make = (
-        "select ragdb.create_corpus('c' || n, is_restricted => true) from generate_series(1, 60) n"
-    )
-    db.execute(make)
-    db.execute("select ragdb.grant_corpus('c7', 'reader', 'read')")
-    db.execute("select ragdb.create_embedder('hash', 8), ragdb.bind_embedder('hash', 'hash', 'h')")
-    for n in (7, *range(20, 60)):
-        text = KERN.format(n)
-        db.execute("select ragdb.apply_contract(%s, %s)", (text, f"k{n}"))
-        db.execute("select ragdb.embed_corpus(%s, 'hash')", (f"c{n}",))
-    for corpus in ("c7", "c8"):
-        put(db, document("a.md", ["one"]), corpus=corpus)
-    db.execute("set local track_functions = 'all'")
-    db.execute("set role reader")
-    before = one(db, ASKED)
-    db.execute(f"select * from {call if call.startswith('bi.') else f'ragdb.{call}'}")
-    assert 0 < one(db, ASKED) - before < 12
+    with server18.rolled_back(closed) as db:
+        db.execute("set local track_functions = 'all'")
+        db.execute("set role reader")
+        before = one(db, ASKED)
+        db.execute(f"select * from {call if call.startswith('bi.') else f'ragdb.{call}'}")
+        assert 0 < one(db, ASKED) - before < 12
 
 
 def test_each_way_to_a_right_leads_into_the_lists(db: Connection) -> None:
