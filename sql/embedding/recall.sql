@@ -68,10 +68,10 @@ begin atomic
 end;
 
 -- Returns the ef_search (50 to 1000) with which the index of a space finds 98 in 100 of the ten
--- that it finds with 1000 near some points, and a quarter more. Few points take much more than the
--- others, so it takes hundreds to tell: with 64 of them the same index was given 50 and 500. Most
--- are answered at once, and only the others are asked again. Equal scores count as found, whichever
--- chunk has them.
+-- that it finds with 1000 near some points, or of as many as there are, and a quarter more. Few
+-- points take much more than the others, so it takes hundreds to tell: with 64 of them the same
+-- index was given 50 and 500. Most are answered at once, and only the others are asked again. Equal
+-- scores count as found, whichever chunk has them.
 create or replace function ragdb_internal.sufficient_ef_search(
   space ragdb.embedding_spaces, embedder ragdb.embedders, points vector[])
 returns integer
@@ -80,18 +80,23 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_left integer[] := array(select generate_series(1, cardinality(points)));
-  v_bounds constant float8[] := array(
-    select (select min(b) from ragdb_internal.best_walked(space, embedder, points[n], 1000) b)
-    from unnest(v_left) with ordinality p (n, place) order by p.place);
+  v_bounds float8[];
+  v_found integer[];
+  v_all bigint;
   v_missing bigint;
   v_ef integer;
 begin
+  select array_agg(f.bound order by p.n), array_agg(f.found order by p.n), sum(f.found)
+    into v_bounds, v_found, v_all
+    from unnest(v_left) p (n) cross join lateral (
+      select min(b) as bound, count(*) as found
+      from ragdb_internal.best_walked(space, embedder, points[p.n], 1000) b) f;
   foreach v_ef in array array[40, 60, 80, 100, 130, 160, 200, 250, 320, 400, 500, 640, 800] loop
     select array_agg(p.n) filter (where f.missing > 0), sum(f.missing) into v_left, v_missing
       from unnest(v_left) p (n) cross join lateral (
-        select 10 - count(*) filter (where b >= v_bounds[p.n] - 0.000002) as missing
+        select v_found[p.n] - count(*) filter (where b >= v_bounds[p.n] - 0.000002) as missing
         from ragdb_internal.best_walked(space, embedder, points[p.n], v_ef) b) f;
-    exit when v_missing <= 0.02 * 10 * cardinality(points);
+    exit when v_missing <= 0.02 * v_all;
   end loop;
   return v_ef * 5 / 4;
 end $$;

@@ -64,6 +64,8 @@ def test_to_optimize_a_corpus_indexes_its_vectors_once(loaded: Database, db: Con
     for _ in range(2):
         db.execute(OPTIMIZE)
         assert (indexed(db), indexes(db)) == ({"docs": True}, 1)
+    # there are fewer than ten to be found
+    assert db.execute("select ef_search from ragdb.embedding_spaces").fetchall() == [(50,)]
     assert not loaded.index_space("docs")
     assert [hit.source for hit in loaded.search("docs", "bearer token", 1)] == ["http"]
 
