@@ -22,7 +22,12 @@ SAID = [
     message(3, [2], text="My zanzibar card is lost.", speaker="Quill"),
     message(4, [3], text="Then call the bank.", speaker="Bob"),
 ]
-FINDINGS = "select v.place, v.finding from ragdb.verify() v where severity <> 'note'"
+# to compare functions with what was installed takes most of the time, and erasing changes none
+FINDINGS = """
+    select v.place, v.finding from ragdb.verify(checks => array(
+      select c.check from ragdb.verification_checks() c where c.check <> 'code')) v
+    where severity <> 'note'
+    """
 
 
 def erase(db: Connection, speaker: str = "Quill", session: str | None = None) -> tuple[Any, ...]:
