@@ -23,6 +23,7 @@ import pytest
 from psycopg.pq import Ping
 
 from ragdb.server import configuration, embedded, leftover, manual, migrate, postgres, scripts
+from tests.forked import run_forked
 from tests.waiting import until
 from tests.watcher import watched_folder
 
@@ -289,9 +290,8 @@ def test_what_is_in_the_way_of_an_upgrade_is_moved_by_psql_or_by_force(
         connection.execute("comment on schema ragdb is 'older'")
 
     def ragdb(*arguments: str) -> subprocess.CompletedProcess[str]:
-        run = [sys.executable, "-m", "ragdb", *arguments]
         env = {n: v for n, v in environment(home).items() if not n.startswith("PG")}
-        return subprocess.run(run, env=env, capture_output=True, text=True)
+        return run_forked(*arguments, env=env, timeout=120)
 
     for refused in (ragdb("status"), ragdb("init")):
         assert refused.returncode == 3
