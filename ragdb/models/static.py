@@ -204,7 +204,8 @@ def _tokenizer(file: Path) -> _Described:
             )
         special = {t["content"] for t in given.get("added_tokens") or [] if t.get("special")}
         if kind == "unigram":
-            listed = [(t, n, round(1000 * p)) for n, (t, p) in enumerate(model["vocab"])]
+            # in thousandths one way to cut a word in some thousands tied with another
+            listed = [(t, n, round(1e7 * max(p, -99))) for n, (t, p) in enumerate(model["vocab"])]
         else:
             listed = [(token, number, number) for token, number in model["vocab"].items()]
         spell = _speller(kind, model, json.dumps([given["pre_tokenizer"], given["normalizer"]]))

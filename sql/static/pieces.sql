@@ -186,7 +186,7 @@ set enable_seqscan = off
 as $$
 declare
   -- by the number of letters that are behind; a letter that no piece has costs more than any piece
-  v_best float8[] := array_fill(-1e9::float8, array[length(word) + 1], array[0]);
+  v_best float8[] := array_fill('-infinity'::float8, array[length(word) + 1], array[0]);
   v_from integer[] := array_fill(0, array[length(word) + 1], array[0]);
   v_way record;
   v_at integer := length(word);
@@ -194,7 +194,7 @@ declare
 begin
   v_best[0] := 0;
   for v_way in
-    select s.start, s.start + s.n as stop, coalesce(p.rank, -1000000) as rank
+    select s.start, s.start + s.n as stop, coalesce(p.rank, -1000000000) as rank
     from (select a.start, n.n from generate_series(0, length(word) - 1) a (start)
         cross join lateral generate_series(1, least(longest, length(word) - a.start)) n (n)) s
       left join lateral (select p.rank from ragdb.static_pieces p

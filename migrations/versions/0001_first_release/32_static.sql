@@ -50,8 +50,8 @@ comment on column ragdb.static_pieces.piece is
   'Letters of a word. A piece that begins words begins with a space. The empty piece stands for a '
   'text without any known word.';
 comment on column ragdb.static_pieces.rank is
-  'Which piece goes first: of bpe its number, smaller first; of unigram thousandths of its '
-  'logarithmic probability.';
+  'Which piece goes first: of bpe its number, smaller first; of unigram its logarithmic '
+  'probability, -99 or more, in ten-millionths.';
 comment on column ragdb.static_pieces.embedding is 'Its vector, whole numbers from -511 to 511.';
 
 create table ragdb.static_words (

@@ -33,7 +33,7 @@ from ragdb.models.static import PACKAGE, _folder, read
 from ragdb.server import static
 from tests.conftest import Connection
 from tests.sql.static.conftest import PROSE, ROOT
-from tests.static_twin import Twin
+from tests.static_twin import Twin, train
 
 TEXTS = [
     *PROSE[:60],
@@ -80,6 +80,23 @@ def test_every_kind_of_tokenizer_embeds_as_its_twin_does(any_db: Connection, twi
         ):
             continue  # the library drops a word of which it does not know a letter
         np.testing.assert_allclose(embedded(any_db, text), twin.embed(text), atol=1e-5)
+
+
+def test_a_unigram_model_tells_ways_apart_that_are_nearly_as_likely(
+    db: Connection, tmp_path: Path
+) -> None:
+    made = train("unigram", PROSE, tmp_path / "near")
+    file = made.folder / "tokenizer.json"
+    said = json.loads(file.read_text())
+    likely = {"[UNK]": 0.0, "\u2581": -3.0, "r": -2.0003, "est": -4.0003}
+    likely |= {"re": -3.0001, "st": -3.0001, "e": -9.0, "s": -9.0, "t": -9.0}
+    others = len(said["model"]["vocab"]) - len(likely)
+    said["model"]["vocab"] = [*likely.items(), *((f"zz{n}", -50.0) for n in range(others))]
+    file.write_text(json.dumps(said))
+    twin = Twin(made.folder / "model.safetensors", file, "embeddings")
+    assert twin.tokenizer.encode("restrest").tokens == ["\u2581", "re", "st", "re", "st"]
+    static.load(Database(db), "small", str(made.folder))
+    np.testing.assert_allclose(embedded(db, "restrest"), twin.embed("restrest"), atol=1e-5)
 
 
 def test_digits_are_split_where_no_longer_piece_has_one(any_db: Connection, twin: Twin) -> None:
