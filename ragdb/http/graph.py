@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Path, Query, Request
@@ -11,7 +12,7 @@ from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http.corpora import CORPUS, Added, Corpus, Removed
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Routes, Token, failures
+from ragdb.http.routes import Count, Routes, Token, failures, next_after
 from ragdb.http.server import Server
 
 Session = Annotated[str, Path(min_length=1, max_length=500, description="Name of the session.")]
@@ -65,10 +66,12 @@ class Appended(BaseModel):
 
 
 class Around(BaseModel):
-    """The edges of a chunk."""
+    """Edges of a chunk; the next pages begin after `next_parent` and `next`, null at the ends."""
 
     parents: list[rows.Edge]
+    next_parent: str | None
     children: list[rows.Edge]
+    next: str | None
 
 
 def register(app: FastAPI, server: Server) -> None:
@@ -103,13 +106,31 @@ def _edges(routes: Routes, server: Server) -> None:
         _: Token,
         chunk_id: Annotated[str, Query(min_length=1, max_length=2048)],
         after: Annotated[str, Query(max_length=2048, description="The last child seen.")] = "",
-        count: Annotated[int, Query(ge=1, le=10000, description="Children at most.")] = 100,
+        after_parent: Annotated[
+            str, Query(max_length=2048, description="The last parent seen.")
+        ] = "",
+        count: Count = 100,
     ) -> Answer:
-        """List the edges that lead to a chunk, and those that lead from it."""
+        """List `count` of the edges that lead to a chunk, and of those that lead from it.
+
+        With `after` or `after_parent` alone, those of that side only.
+        """
+        parents: Sequence[rows.Edge] = ()
+        children: Sequence[rows.Edge] = ()
         async with server.transaction(request) as db:
-            parents = await db.get_parents(server.served(corpus), chunk_id)
-            children = await db.get_children(corpus, chunk_id, after, count)
-        return Answer({"parents": parents, "children": children})
+            name = server.served(corpus)
+            if after_parent or not after:
+                parents = await db.get_parents(name, chunk_id, after_parent, count)
+            if after or not after_parent:
+                children = await db.get_children(name, chunk_id, after, count)
+        return Answer(
+            {
+                "parents": parents,
+                "next_parent": next_after(parents, count, "parent_id"),
+                "children": children,
+                "next": next_after(children, count, "child_id"),
+            }
+        )
 
     @routes.post(path, response_model=Added)
     async def add_edges(request: Request, corpus: Corpus, body: Edges, _: Token) -> Answer:

@@ -8,6 +8,8 @@ from ragdb.client.rows import record
 from ragdb.mcp.served import Json, Served
 from ragdb.mcp.shapes import CHUNK, CORPUS, LIST, MODE, QUERY, Builtin, K, count, result, string
 
+_EDGES = 100
+
 
 def explain_passage(served: Served, arguments: Json) -> Json:
     corpus, query, chunk = (arguments[name] for name in ("corpus", "query", "chunk_id"))
@@ -25,13 +27,14 @@ def locate_quote(served: Served, arguments: Json) -> Json:
 
 
 def list_edges(served: Served, arguments: Json) -> Json:
+    parent, child = arguments.get("after_parent", ""), arguments.get("after", "")
+    of = arguments["corpus"], arguments["chunk_id"]
+    most = arguments.get("count", _EDGES)
     with served.database() as db:
-        return {
-            "parents": [
-                record(row) for row in db.get_parents(arguments["corpus"], arguments["chunk_id"])
-            ],
-            "children": [record(row) for row in db.get_children(**arguments)],
-        }
+        # who asks for the next page of one side has the other
+        parents = db.get_parents(*of, parent, most) if parent or not child else []
+        children = db.get_children(*of, child, most) if child or not parent else []
+    return {"parents": [*map(record, parents)], "children": [*map(record, children)]}
 
 
 def document_versions(served: Served, arguments: Json) -> Json:
@@ -70,8 +73,9 @@ TOOLS: dict[str, Builtin] = {
         {
             "corpus": CORPUS,
             "chunk_id": CHUNK,
-            "after": string("The last child seen."),
-            "count": count(1000),
+            "after": string("The last child seen; alone, it leaves out the parents."),
+            "after_parent": string("The last parent seen; alone, it leaves out the children."),
+            "count": count(_EDGES),
         },
         ("corpus", "chunk_id"),
         list_edges,

@@ -19,7 +19,24 @@ begin
   return v_chunk_no;
 end $$;
 
-create or replace function ragdb.get_parents(corpus text, chunk_id text) returns setof ragdb.edge
+-- Refuses a page of edges that cannot be. Raises RG400.
+create or replace function ragdb_internal.check_edges_paged(after text, count integer, what text)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_listed(count, 'edges');
+  if after is null then
+    raise exception 'after is null'
+      using errcode = 'RG400', detail = format('edges are read in the order of the %s', what),
+        hint = 'after is the last of them seen, and empty at the beginning';
+  end if;
+end $$;
+
+create or replace function ragdb.get_parents(
+  corpus text, chunk_id text, after text default '', count integer default 1000)
+returns setof ragdb.edge
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -29,16 +46,22 @@ declare
     ragdb_internal.open_with_chunk(get_parents.corpus, get_parents.chunk_id);
   v_chunk_no constant integer := ragdb_internal.anchored(v_corpus, get_parents.chunk_id);
 begin
+  perform ragdb_internal.check_edges_paged(after, count, 'parents');
   return query
-    select p.chunk_id, get_parents.chunk_id, e.edge_type, e.is_added from ragdb.edges e
-      cross join lateral (select c.chunk_id from ragdb.chunks c
-        where c.corpus_id = e.corpus_id and c.chunk_no = e.parent_no offset 0) p
-      where e.corpus_id = v_corpus.corpus_id and e.child_no = v_chunk_no
-      order by p.chunk_id, ragdb_internal.edge_order(e.edge_type);
+    select o.chunk_id, get_parents.chunk_id, o.edge_type, o.is_added
+      from (
+        select p.chunk_id, e.edge_type, e.is_added from ragdb.edges e
+          cross join lateral (select c.chunk_id from ragdb.chunks c
+            where c.corpus_id = e.corpus_id and c.chunk_no = e.parent_no offset 0) p
+          where e.corpus_id = v_corpus.corpus_id and e.child_no = v_chunk_no
+            and p.chunk_id > get_parents.after
+          order by p.chunk_id fetch first (get_parents.count) rows with ties) o
+      order by o.chunk_id, ragdb_internal.edge_order(o.edge_type);
 end $$;
 comment on function ragdb.get_parents is
-  'Returns the edges that lead to a chunk, in the order of the parents and then reply, branch, '
-  'reference, default. Raises RG400, RG404, RG406.';
+  'Returns the edges that lead to a chunk from parents whose id is greater than after, in the '
+  'order of the parents and then reply, branch, reference, default, count (1 to 10000) of them and '
+  'the others of the last parent. Raises RG400, RG404, RG406.';
 
 create or replace function ragdb.get_children(
   corpus text, chunk_id text, after text default '', count integer default 1000)
@@ -52,12 +75,7 @@ declare
     ragdb_internal.open_with_chunk(get_children.corpus, get_children.chunk_id);
   v_chunk_no constant integer := ragdb_internal.anchored(v_corpus, get_children.chunk_id);
 begin
-  perform ragdb_internal.check_listed(get_children.count, 'edges');
-  if after is null then
-    raise exception 'after is null'
-      using errcode = 'RG400', detail = 'edges are read in the order of the children',
-        hint = 'after is the last child seen, and empty at the beginning';
-  end if;
+  perform ragdb_internal.check_edges_paged(after, count, 'children');
   return query
     select get_children.chunk_id, o.chunk_id, o.edge_type, o.is_added
       from (

@@ -189,6 +189,32 @@ def test_a_conversation_grows_and_is_joined_to_what_it_is_about(library: Api) ->
     assert library("DELETE", gone, role="writer").body == {"removed": 0}
 
 
+def test_parents_and_children_of_a_chunk_come_by_pages(library: Api) -> None:
+    with ragdb.connect(library.dsn) as db:
+        db.create_corpus("edges")
+        for number in range(7):
+            db.put_text("edges", f"{number}", "a leaf")
+        (middle, *others) = sorted(row.chunk_id for row in db.list_chunks("edges"))
+        pairs = [(other, middle) for other in others[:3]] + [
+            (middle, other) for other in others[3:]
+        ]
+        db.add_edges("edges", [{"parent": parent, "child": child} for parent, child in pairs])
+    path = f"/api/corpora/edges/edges?chunk_id={middle}&count=2"
+
+    def page(more: str = "") -> tuple[object, ...]:
+        body = library("GET", path + more).body
+        parents = [edge["parent_id"] for edge in body["parents"]]
+        children = [edge["child_id"] for edge in body["children"]]
+        return parents, body["next_parent"], children, body["next"]
+
+    assert page() == (others[:2], others[1], others[3:5], others[4])
+    # the other side is not sent again
+    assert page(f"&after={others[4]}") == ([], None, others[5:], None)
+    assert page(f"&after_parent={others[1]}") == (others[2:3], None, [], None)
+    both = f"&after={others[4]}&after_parent={others[1]}"
+    assert page(both) == (others[2:3], None, others[5:], None)
+
+
 @pytest.mark.parametrize("path", LISTED)
 def test_a_corpus_that_is_not_the_roles_to_read_is_not_there(library: Api, path: str) -> None:
     with ragdb.connect(library.dsn) as db:

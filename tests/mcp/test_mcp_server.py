@@ -256,8 +256,8 @@ def test_what_a_list_returns_unless_told_is_said(dsn: str) -> None:
             verb = getattr(ragdb.Database, verbs.get(tool, tool))
             taken = inspect.signature(verb).parameters
             default = taken["count"].default
-            # of these the database lists all
-            if tool in ("list_corpora", "list_synonyms"):
+            # of these the database lists more, or all
+            if tool in ("list_corpora", "list_synonyms", "list_edges"):
                 default = LISTED
             assert f"; {default} unless given" in properties["count"]["description"], tool
 
@@ -1139,6 +1139,15 @@ def keeps_its_own_turns(dsn: str) -> None:
         (edge["parent_id"], edge["edge_type"])
         for edge in call(dsn, "list_edges", around)["parents"]
     } == {(chunk, "reference"), (made[0]["turn_id"], "reply")}
+    # the replies to a turn that has many parents come without these
+    (page, rest) = (
+        call(dsn, "list_edges", around | {"count": 1} | more)
+        for more in ({}, {"after_parent": min(chunk, made[0]["turn_id"])})
+    )
+    assert [edge["parent_id"] for edge in (*page["parents"], *rest["parents"])] == sorted(
+        (chunk, made[0]["turn_id"])
+    )
+    assert call(dsn, "list_edges", around | {"after": "0"})["parents"] == []
     assert call(dsn, "remove_edges", edges, write=True) == {"removed": 1}
 
 

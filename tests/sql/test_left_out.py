@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 from tests.conftest import Connection
 from tests.documents import text_document
 from tests.embedding import claim, make_corpus, make_embedder, one
+from tests.refusal import refused
 
 
 @pytest.fixture
@@ -60,6 +61,26 @@ def test_the_last_child_of_a_page_is_not_on_the_next(docs: Connection) -> None:
     page = "select child_id from ragdb.get_children('docs', %s, %s)"
     assert column(docs, page, parent, "") == [child]
     assert column(docs, page, parent, child) == []
+
+
+def test_parents_come_by_pages_each_with_all_of_its_edges(docs: Connection) -> None:
+    for number in range(3):
+        docs.execute("select ragdb.put_text('docs', %s, 'a leaf')", (f"leaf-{number}",))
+    (child, *parents) = sorted(column(docs, "select chunk_id from ragdb.list_chunks('docs')"))
+    edges = [{"parent": parent, "child": child} for parent in parents]
+    edges += [{"parent": parents[1], "child": child, "edge_type": "reply"}]
+    docs.execute("select ragdb.add_edges('docs', %s)", (Jsonb(edges),))
+    page = "select parent_id from ragdb.get_parents('docs', %s, %s, %s)"
+    first, twice, third, last = parents
+    assert column(docs, page, child, "", 2) == [first, twice, twice]
+    assert column(docs, page, child, twice, 2) == [third, last]
+    assert column(docs, page, child, third, 2) == [last]
+    assert column(docs, page, child, last, 2) == []
+    whole = "select parent_id from ragdb.get_parents('docs', %s)"
+    assert column(docs, whole, child) == [first, twice, twice, third, last]
+    for wrong in ("count => 0", "after => null"):
+        call = f"select ragdb.get_parents('docs', '{child}', {wrong})"
+        assert refused(docs, call).sqlstate == "RG400"
 
 
 def test_a_word_that_is_taken_out_stands_for_no_other(docs: Connection) -> None:

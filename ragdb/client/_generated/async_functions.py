@@ -799,7 +799,9 @@ class AsyncFunctions(AsyncCaller):
     async def get_eval_run(self, run_id: UUID | str) -> rows.EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, rows.EvalRuns, locals())
 
-    async def get_parents(self, corpus: str, chunk_id: str) -> Rows[rows.Edge]:
+    async def get_parents(
+        self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
+    ) -> Rows[rows.Edge]:
         return await self._rows(calls.GET_PARENTS, rows.Edge, locals())
 
     async def get_retriever(self, retriever: str) -> rows.RetrieverSettings:

@@ -537,7 +537,9 @@ GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
 GET_EDGES = Call("get_edges", {"corpus": "text", "chunk_ids": "text[]"})
 GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
-GET_PARENTS = Call("get_parents", {"corpus": "text", "chunk_id": "text"})
+GET_PARENTS = Call(
+    "get_parents", {"corpus": "text", "chunk_id": "text", "after": "text", "count": "integer"}
+)
 GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
 GET_SLICE = Call("get_slice", {"corpus": "text", "slice_id": "text"})
 GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})

@@ -1487,9 +1487,12 @@ class Functions(Caller):
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
         return self._row(calls.GET_EVAL_RUN, rows.EvalRuns, locals())
 
-    def get_parents(self, corpus: str, chunk_id: str) -> Rows[rows.Edge]:
-        """Returns the edges that lead to a chunk, in the order of the parents and then reply,
-        branch, reference, default. Raises RG400, RG404, RG406.
+    def get_parents(
+        self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
+    ) -> Rows[rows.Edge]:
+        """Returns the edges that lead to a chunk from parents whose id is greater than after, in
+        the order of the parents and then reply, branch, reference, default, count (1 to
+        10000) of them and the others of the last parent. Raises RG400, RG404, RG406.
         """
         return self._rows(calls.GET_PARENTS, rows.Edge, locals())
 
