@@ -28,10 +28,10 @@ def sent(value: Any, kind: str, name: str, function: str) -> Any:
         # PostgreSQL would take them for a text of their hexadecimal digits
         raise TypeError(f"{function}() was given bytes for {name!r}: decode them")
     if kind in MOST and isinstance(value, int | float | Decimal):
-        if value != value // 1:  # PostgreSQL would round it
-            raise InvalidArgument(f"{name} is {value}: {function}() takes a whole number")
         most = MOST[kind]  # PostgreSQL says neither which value that is nor what it takes
-        if not -most - 1 <= value <= most:
+        if value == value and not -most - 1 <= value <= most:
             shown = value if -(2**100) < value < 2**100 else "too large"
             raise InvalidArgument(f"{name} is {shown}: {function}() takes {-most - 1} to {most}")
+        if value != value // 1:  # PostgreSQL would round it
+            raise InvalidArgument(f"{name} is {value}: {function}() takes a whole number")
     return value

@@ -102,7 +102,13 @@ def test_a_nul_is_refused_before_it_is_sent(database: ragdb.Database) -> None:
         database.search("docs", "depo\0sit")
 
 
-@pytest.mark.parametrize("k", [3.5, float("nan"), float("inf"), Decimal("3.5")])
+@pytest.mark.parametrize("k", [float("inf"), 1e300, Decimal("1e40"), Decimal("inf")])
+def test_a_number_that_nothing_holds_is_too_large(database: ragdb.Database, k: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"k is too large: search\(\) takes -2147483648 to"):
+        database.search("docs", "deposit", k=k)
+
+
+@pytest.mark.parametrize("k", [3.5, float("nan"), Decimal("3.5"), Decimal("nan")])
 def test_a_number_that_is_not_whole_is_not_rounded(database: ragdb.Database, k: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"k is .*: search\(\) takes a whole number"):
         database.search("docs", "deposit", k=k)
