@@ -54,10 +54,13 @@ begin
   return v_run;
 end $$;
 
--- Writes the metrics of a run, case 0: sums and means of what its cases have.
+-- Writes the metrics of a run, case 0: sums and means of what its cases have. All is hashed: the
+-- statistics know nothing of this run, and the planner would read its metrics again for each case.
 create or replace function ragdb_internal.insert_run_metrics(run ragdb.eval_runs) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
 as $$
 begin
   insert into ragdb.eval_metrics (corpus_id, run_id, case_no, metric, value)

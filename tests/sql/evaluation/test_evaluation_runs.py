@@ -851,23 +851,39 @@ def test_a_thousand_cases_of_ten_assertions_take_five_seconds_after_retrieval(
     assert found["elapsed_ms"] - retrieval < 15_000  # retrievals are recorded meanwhile
 
 
-def test_two_runs_are_compared_by_reading_each_once(db: Connection) -> None:
-    cases = "".join(
+def cases_of(count: int) -> str:
+    return "".join(
         CASE.format(name=f"q{n}", query=f"refund {n}", keys="topK=1 sources=docs/refunds.md")
-        for n in range(60)
+        for n in range(count)
     )
-    one, other = run(db, contract(cases))["run_id"], run(db)["run_id"]
 
-    def read() -> int:
-        ((rows,),) = db.execute(
-            "select sum(pg_stat_get_xact_tuples_returned(c.oid))::integer from pg_class c"
-            " left join pg_index i on i.indexrelid = c.oid where coalesce(i.indrelid, c.oid)"
-            " in ('ragdb.eval_case_results'::regclass, 'ragdb.eval_metrics'::regclass)"
-        ).fetchall()
-        return int(rows)
 
-    before = read()
+def rows_read(db: Connection) -> int:
+    """Rows of cases and metrics, and entries of their indexes, that this transaction has read."""
+    ((rows,),) = db.execute(
+        "select sum(pg_stat_get_xact_tuples_returned(c.oid))::integer from pg_class c"
+        " left join pg_index i on i.indexrelid = c.oid where coalesce(i.indrelid, c.oid)"
+        " in ('ragdb.eval_case_results'::regclass, 'ragdb.eval_metrics'::regclass)"
+    ).fetchall()
+    return int(rows)
+
+
+def test_a_run_reads_each_metric_of_its_cases_a_few_times(db: Connection) -> None:
+    run(db, contract(cases_of(400)))  # from now on there are statistics, without the next run
+    before = rows_read(db)
+    found = run(db)
+    metrics = db.execute(
+        "select count(*) from ragdb.eval_metrics(%s)", (found["run_id"],)
+    ).fetchone()
+    assert metrics is not None
+    # by nested loops 400 * 400 / 2 more
+    assert rows_read(db) - before < 4 * metrics[0]
+
+
+def test_two_runs_are_compared_by_reading_each_once(db: Connection) -> None:
+    one, other = run(db, contract(cases_of(60)))["run_id"], run(db)["run_id"]
+    before = rows_read(db)
     found = db.execute("select cases from ragdb.compare_runs(%s, %s)", (one, other)).fetchall()
     assert len(found) > 10
     # by nested loops 60 * 60 * 13
-    assert read() - before < 2 * 2 * 60 * len(found)
+    assert rows_read(db) - before < 2 * 2 * 60 * len(found)
