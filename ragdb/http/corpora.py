@@ -182,7 +182,9 @@ def _documents(routes: Routes, server: Server) -> None:
         corpus: Corpus,
         document: DocumentId,
         _: Token,
-        first: Annotated[int, Query(ge=0, description="Ordinal of the first chunk.")] = 0,
+        first: Annotated[
+            int, Query(ge=0, le=2**31 - 1, description="Ordinal of the first chunk.")
+        ] = 0,
         count: Count = 100,
     ) -> Answer:
         """Return a document with `count` of its chunks in order, and when it was put."""

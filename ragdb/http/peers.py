@@ -49,7 +49,7 @@ def register(app: FastAPI, server: Server) -> None:
         request: Request,
         corpus: Corpus,
         _: Token,
-        after: Annotated[int, Query(ge=0, description="The last position seen.")] = 0,
+        after: Annotated[int, Query(ge=0, le=2**63 - 1, description="The last position seen.")] = 0,
         count: Annotated[int, Query(ge=1, le=1000)] = 500,
     ) -> Answer:
         """Return the signed events after a position, with the documents that are there."""

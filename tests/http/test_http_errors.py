@@ -611,3 +611,14 @@ def test_a_hint_names_the_route_of_what_it_tells_to_call(api: Api) -> None:
     assert "/api/" not in personal
     refused = api("POST", "/api/policies", {"max_nodes": 9}, role="reader").body
     assert refused["details"]["hint"].endswith("ragdb_reader < ragdb_writer < ragdb_admin")
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "number"),
+    [("documents/a.md", "first", 2**31), ("feed/events", "after", 2**63)],
+)
+def test_a_number_that_no_argument_holds_is_named(
+    api: Api, path: str, name: str, number: int
+) -> None:
+    answer = api("GET", f"/api/corpora/docs/{path}?{name}={number}")
+    assert (answer.status, answer.body["error"].split(":")[0]) == (400, f"query.{name}")
