@@ -52,10 +52,11 @@ end;
 
 -- Returns a document as an export has it: as put_documents or put_conversations takes it, with
 -- sources in place of uri, source_name and etag. jsonb writes its keys in one order on every
--- server, so the text of this can be hashed.
+-- server, so the text of this can be hashed. Its plan is kept for the next document.
 create or replace function ragdb_internal.exported_document(corpus_id integer, doc_no integer)
 returns jsonb
 language sql stable parallel safe
+set plan_cache_mode = force_generic_plan
 begin atomic
   select jsonb_build_object(
       'doc_cid', d.doc_cid, 'title', d.title, 'language', d.language, 'media_type', d.media_type,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from psycopg.errors import Diagnostic
 
 from tests.conftest import Connection
 from tests.embedding import make_corpus
@@ -38,6 +39,23 @@ def calls(db: Connection, function: str, expected: int) -> Iterator[None]:
     before = count()
     yield
     assert count() - before == expected
+
+
+@contextmanager
+def plans(db: Connection, at_most: int) -> Iterator[None]:
+    """What is done plans so many statements at most."""
+    told: list[str | None] = []
+
+    def tell(notice: Diagnostic) -> None:
+        told.append(notice.message_primary)
+
+    db.add_notice_handler(tell)
+    db.execute("set local client_min_messages = log")
+    db.execute("set local log_planner_stats = on")
+    yield
+    db.execute("set local log_planner_stats = off")
+    db.remove_notice_handler(tell)
+    assert 0 < told.count("PLANNER STATISTICS") <= at_most
 
 
 @pytest.mark.parametrize("then", ["", f", {THEN}"])
@@ -112,6 +130,13 @@ def test_the_rank_metrics_of_a_case(db: Connection) -> None:
     # recall, precision, ndcg and judged at 5 and 10, mrr and map
     with calls(db, "rank_metric", 3 * (4 * 2 + 2)):
         db.execute("select from ragdb.run_eval('A')")
+
+
+def test_the_plan_of_a_document_of_an_export(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    db.execute("select ragdb.export_corpus('docs')")
+    with plans(db, at_most=20 - 1):
+        db.execute("select ragdb.export_corpus('docs')")
 
 
 @pytest.mark.parametrize(
