@@ -83,8 +83,10 @@ begin
   event.position := shared.last_position;
   event.is_head := true;
   event.arrived_at := ragdb_internal.now();
+  -- they are of its source, and few events are: by their hashes alone all of the corpus are read
   update ragdb.shared_events e set is_head = false
-    where e.corpus_id = event.corpus_id and e.hash = any (event.replaces) and e.is_head;
+    where e.corpus_id = event.corpus_id and e.source = event.source
+      and e.hash = any (event.replaces) and e.is_head;
   insert into ragdb.shared_events values (event.*);
   return shared;
 end $$;

@@ -188,7 +188,8 @@ begin
     select s from unnest(v_sources) u (uri)
       cross join lateral ragdb_internal.settle_source(v_shared.corpus_id, u.uri, v_bodies) s
     where s.source is not null);
-  perform ragdb_internal.take_documents(v_corpus, v_settled, peer);
+  perform ragdb_internal.take_documents(v_corpus, v_settled, peer),
+    ragdb_internal.renew_statistics('{ragdb.shared_events,ragdb.shared_documents}');
   return query
     with read as (
       update ragdb.peer_corpora f

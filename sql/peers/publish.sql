@@ -56,8 +56,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not exists (select from ragdb.shared_events e
-    where e.corpus_id = keep_published.corpus_id and draft.replaces = array[e.hash]
-      and e.body_hash = draft.body_hash) then
+    where e.corpus_id = keep_published.corpus_id and e.source = draft.source
+      and draft.replaces = array[e.hash] and e.body_hash = draft.body_hash) then
     return false;
   end if;
   update ragdb.shared_documents s
@@ -143,6 +143,7 @@ begin
         set hash = excluded.hash, state = excluded.state, event_id = excluded.event_id;
     perform ragdb_internal.forget_losers(v_event);
   end loop;
+  perform ragdb_internal.renew_statistics('{ragdb.shared_events,ragdb.shared_documents}');
   return cardinality(events);
 end $$;
 comment on function ragdb.publish_events is

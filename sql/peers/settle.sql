@@ -15,7 +15,7 @@ return not exists (
     union
     select e.hash, e.replaces from known k
       join ragdb.shared_events e on e.corpus_id = (knows_erasures.event).corpus_id
-        and e.hash = any (k.replaces)
+        and e.source = (knows_erasures.event).source and e.hash = any (k.replaces)
   )
   select from ragdb.shared_events e
   where e.corpus_id = (knows_erasures.event).corpus_id
