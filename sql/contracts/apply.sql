@@ -166,10 +166,12 @@ begin atomic
 end;
 
 -- Definer: contracts are granted to nobody. One at a time, for names are unique over all contracts.
+-- Its plans are kept for the next one.
 create or replace function ragdb.apply_contract(contract jsonb)
 returns table (name text, version integer, is_new boolean, corpora text[], nodes integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_items ragdb_internal.contract_item[];

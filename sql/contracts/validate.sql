@@ -99,12 +99,13 @@ begin atomic
 end;
 
 -- Definer: it looks at rerankers, and at those corpora and recorded scores that the caller may
--- read.
+-- read. Its plans are kept for the next contract: to make them takes longer than to validate one.
 create or replace function ragdb.validate_contract(contract jsonb)
 returns table (rule text, severity text, node text, line integer, "column" integer, message text,
   hint text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_items ragdb_internal.contract_item[] := '{}';

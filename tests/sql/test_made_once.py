@@ -139,6 +139,19 @@ def test_the_plan_of_a_document_of_an_export(db: Connection) -> None:
         db.execute("select ragdb.export_corpus('docs')")
 
 
+def test_the_plans_of_a_contract(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+
+    def apply(query: str) -> None:
+        text = CONTRACT.format(corpus="docs") + f"    ragCase name=q query={query} topK=2\n"
+        db.execute("select from ragdb.apply_contract(%s, 'c')", (text,))
+
+    apply("lift")
+    apply("door")
+    with plans(db, at_most=30):
+        apply("stairs")
+
+
 @pytest.mark.parametrize(
     ("made", "times"),
     [
