@@ -25,11 +25,13 @@ begin
         from unnest(insert_case_results.labels) x group by 1) l on l.case_no = c.case_no;
 end $$;
 
--- Evaluates some retrieved cases of a run and writes their outcomes, items and metrics.
+-- Evaluates some retrieved cases of a run and writes their outcomes, items and metrics. Its plans
+-- are kept: to make them takes longer than to evaluate a few cases.
 create or replace function ragdb_internal.write_cases(run ragdb.eval_runs,
   eval ragdb.contract_nodes, cases ragdb_internal.run_case[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_cases ragdb_internal.eval_case[] := array(select (c.retrieved).outcome from unnest(cases) c);

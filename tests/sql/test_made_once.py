@@ -152,6 +152,16 @@ def test_the_plans_of_a_contract(db: Connection) -> None:
         apply("stairs")
 
 
+def test_the_plans_of_an_eval(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    text = CONTRACT.format(corpus="docs") + "    ragCase name=q query=lift topK=2 sources=1.md\n"
+    db.execute("select from ragdb.apply_contract(%s, 'c')", (text,))
+    db.execute("select from ragdb.run_eval('A')")
+    db.execute("select from ragdb.run_eval('A')")
+    with plans(db, at_most=65):
+        db.execute("select from ragdb.run_eval('A')")
+
+
 @pytest.mark.parametrize(
     ("made", "times"),
     [
