@@ -84,10 +84,11 @@ end $$;
 
 -- Returns a document as it moves: as an export has it, with the roots of its sources. As it is
 -- exported, and where each source was brought from: without that a source that is gone from its
--- folder would stay.
+-- folder would stay. Its plan is kept for the next document.
 create or replace function ragdb_internal.moved_document(corpus_id integer, doc_no integer)
 returns jsonb
 language sql stable parallel safe
+set plan_cache_mode = force_generic_plan
 return ragdb_internal.exported_document(moved_document.corpus_id, moved_document.doc_no)
   || (select pg_catalog.jsonb_build_object('sources', pg_catalog.jsonb_agg(
         pg_catalog.jsonb_build_object('uri', s.uri, 'source_name', s.source_name, 'etag', s.etag,

@@ -162,6 +162,15 @@ def test_the_plans_of_an_eval(db: Connection) -> None:
         db.execute("select from ragdb.run_eval('A')")
 
 
+def test_the_plans_of_what_moves(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    [[move]] = db.execute("select move_id from ragdb.begin_move('docs', 'elsewhere')").fetchall()
+    page = "select from ragdb.move_page(%s)"
+    db.execute(page, (move,))
+    with plans(db, at_most=20 + 20):
+        assert len(db.execute(page, (move,)).fetchall()) == 20
+
+
 @pytest.mark.parametrize(
     ("made", "times"),
     [
