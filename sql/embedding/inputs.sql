@@ -1,5 +1,26 @@
 -- How chunks come into the queue: when they are new, and when what is embedded of them has changed.
 
+-- Writes jobs for the inputs, by their hashes, of some chunks, one for equal inputs. Apart from
+-- queue_chunks, whose plans are made anew: so would be that of the foreign key, for each job.
+create or replace function ragdb_internal.insert_jobs(
+  space ragdb.embedding_spaces, hashes bytea[], chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
+as $$
+begin
+  insert into ragdb.embedding_jobs as j (
+      corpus_id, space_id, input_hash, chunk_nos, due_at, created_at)
+    select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
+      clock_timestamp(), clock_timestamp()
+    from unnest(hashes, insert_jobs.chunk_nos) i (hash, chunk_no)
+    group by i.hash order by i.hash
+    on conflict on constraint embedding_jobs_input_is_unique_per_space do update
+      set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n
+        order by n);
+end $$;
+
 -- Gives chunks an embedding where a static embedder makes it or an equal input of their space has
 -- it, or a job. Copies the embedding of an equal input where there is one and queues the rest; the
 -- caller holds the corpus lock.
@@ -12,6 +33,8 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_copied integer[];
+  v_hashes bytea[];
+  v_waiting integer[];
 begin
   if ragdb_internal.is_static(space.embedder_id) then
     perform ragdb_internal.embed_chunks(space, queue_chunks.chunk_nos);
@@ -32,20 +55,12 @@ begin
       where c.space_id = space.space_id and c.input_hash = i.hash limit 1) k
     on conflict do nothing
     returning chunk_no
-  ), queued as (
-    insert into ragdb.embedding_jobs as j (
-      corpus_id, space_id, input_hash, chunk_nos, due_at, created_at)
-    select space.corpus_id, space.space_id, i.hash, array_agg(i.chunk_no order by i.chunk_no),
-      clock_timestamp(), clock_timestamp()
-    from inputs i
-    where i.chunk_no not in (select c.chunk_no from copied c)
-    group by i.hash order by i.hash
-    on conflict on constraint embedding_jobs_input_is_unique_per_space do update
-      set chunk_nos = array(select distinct n from unnest(j.chunk_nos || excluded.chunk_nos) n
-        order by n)
   )
-  select array_agg(c.chunk_no) into v_copied from copied c;
-  perform ragdb_internal.drop_dead_jobs(space.corpus_id, space.space_id, v_copied),
+  select (select array_agg(c.chunk_no) from copied c), array_agg(i.hash), array_agg(i.chunk_no)
+    into v_copied, v_hashes, v_waiting
+    from inputs i where i.chunk_no not in (select c.chunk_no from copied c);
+  perform ragdb_internal.insert_jobs(space, v_hashes, v_waiting),
+    ragdb_internal.drop_dead_jobs(space.corpus_id, space.space_id, v_copied),
     ragdb_internal.derive_embedded_turns(space, v_copied);
 end $$;
 

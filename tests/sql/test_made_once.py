@@ -14,7 +14,8 @@ import pytest
 from psycopg.errors import Diagnostic
 
 from tests.conftest import Connection
-from tests.embedding import make_corpus
+from tests.embedding import claim, make_corpus
+from tests.embedding import put as put_texts
 from tests.plans.matrix import CONTRACT
 from tests.processor import spent
 from tests.sql.conversations import chat, conversation, message, put, uuid
@@ -160,6 +161,15 @@ def test_the_plans_of_an_eval(db: Connection) -> None:
     db.execute("select from ragdb.run_eval('A')")
     with plans(db, at_most=65):
         db.execute("select from ragdb.run_eval('A')")
+
+
+def test_the_plans_of_what_is_queued(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    claim(db)
+    put_texts(db, {f"{n}.md": f"The lift number {n} is out of order." for n in range(20, 120)})
+    # the foreign key of a job that its own transaction queued is looked at as it is taken, too
+    with plans(db, at_most=100 + 60):
+        assert len(claim(db)) == 100
 
 
 def test_the_plans_of_what_moves(db: Connection) -> None:
