@@ -71,6 +71,9 @@ begin
     perform ragdb_internal.say_of_query(
       v_corpora, null, v_statistics, v_request, v_ranked = '{}');
   end if;
+  if cardinality(v_ranked) >= 1000 + k and cardinality(v_corpora) = 1 then
+    v_ranked := ragdb_internal.first_of_ties(v_corpora[1], v_ranked, k);
+  end if;
   return query
     select h.* from ragdb_internal.hits(
       v_corpora, v_ranked, v_request.k, v_request.mode, v_request.options) h

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from tests.conftest import Connection
 from tests.documents import text_document
 from tests.sql.lexical_twin import put, search
@@ -61,3 +63,37 @@ def test_several_corpora_are_one_ranking(docs: Connection) -> None:
         (query,),
     ).fetchall()
     assert together == sorted(apart, key=lambda h: (-h[0], h[1], h[2]))
+
+
+@pytest.mark.parametrize(("asked", "exact"), [("ticket", []), ("ticket 777", ["777"])])
+def test_of_many_chunks_that_tie_few_are_read(db: Connection, asked: str, exact: list[str]) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    put(
+        db,
+        "docs",
+        (
+            text_document(f"{n}", f"Ticket {n} is open." if n < 1_200 else "A lift is closed.")
+            for n in range(1_500)
+        ),
+    )
+    db.execute("select ragdb.optimize_corpus('docs')")
+    ids = dict(
+        db.execute(
+            "select chunk_id, source from ragdb.list_chunks('docs', count => 1500)"
+        ).fetchall()
+    )
+
+    def read() -> int:
+        ((rows,),) = db.execute(
+            "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables"
+            " where schemaname = 'ragdb' and relname = 'chunks'"
+        )
+        return int(rows)
+
+    tied = [source for _, source in sorted(ids.items()) if int(source) < 1_200]
+    before = read()
+    hits = db.execute(
+        "select source from ragdb.search('docs', %s, 7, mode => 'lexical')", (asked,)
+    ).fetchall()
+    assert [source for (source,) in hits] == (exact + [t for t in tied if t not in exact])[:7]
+    assert read() - before < 50
