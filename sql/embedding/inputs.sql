@@ -139,10 +139,10 @@ begin
     )
     -- what still waits has a job under its old input; under a static embedder nothing waits
     select array_agg(i.chunk_no) filter (
-          where (i.chunk_no <= v_space.queued_to or ragdb_internal.is_static(v_space.embedder_id))
+          where (i.chunk_no <= v_space.queued_to
+              or (select ragdb_internal.is_static(v_space.embedder_id)))
             and (e.chunk_no is null or i.chunk_no in (select g.chunk_no from gone g))),
-        array_agg(i.chunk_no), array_agg(i.hash)
-      into v_changed, v_chunk_nos, v_hashes
+        array_agg(i.chunk_no), array_agg(i.hash) into v_changed, v_chunk_nos, v_hashes
       from inputs i
         left join lateral (
           select h.chunk_no from ragdb.chunk_embeddings h

@@ -14,6 +14,7 @@ import pytest
 from psycopg.errors import Diagnostic
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.embedding import claim, make_corpus
 from tests.embedding import put as put_texts
 from tests.plans.matrix import CONTRACT
@@ -66,6 +67,20 @@ def test_the_words_of_a_chunk_for_the_reference_ranking(db: Connection, then: st
     search = f"select from ragdb.search('docs', 'lift', k => 50, mode => 'reference'{then})"
     with calls(db, "reference_tokens", 20 + 1):
         assert len(db.execute(search.encode()).fetchall()) == 20
+
+
+def test_whether_the_embedder_of_chunks_that_changed_is_static(db: Connection) -> None:
+    make_corpus(db, {})
+    texts = list(TEXTS.values())
+    lifts, stairs = (
+        json.dumps([document("a.md", texts, headings=[[heading]] * len(texts))])
+        for heading in ("Lifts", "Stairs")
+    )
+    db.execute("select from ragdb.put_documents('docs', %s)", (lifts,))
+    with calls(db, "is_static", 1):
+        db.execute("select from ragdb.put_documents('docs', %s)", (stairs,))
+    changed = db.execute("select count(*) from ragdb.chunks where heading = '{Stairs}'").fetchall()
+    assert changed == [(len(texts),)]
 
 
 def test_the_id_of_a_message_that_is_no_uuid(db: Connection) -> None:
