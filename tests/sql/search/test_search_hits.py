@@ -66,25 +66,27 @@ def test_several_corpora_are_one_ranking(docs: Connection) -> None:
 
 
 @pytest.mark.parametrize(("asked", "exact"), [("ticket", []), ("ticket 777", ["777"])])
-def test_of_many_chunks_that_tie_few_are_read(db: Connection, asked: str, exact: list[str]) -> None:
-    db.execute("select ragdb.create_corpus('docs')")
+def test_of_many_chunks_that_tie_few_are_read(
+    any_db: Connection, asked: str, exact: list[str]
+) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
     put(
-        db,
+        any_db,
         "docs",
         (
             text_document(f"{n}", f"Ticket {n} is open." if n < 1_200 else "A lift is closed.")
             for n in range(1_500)
         ),
     )
-    db.execute("select ragdb.optimize_corpus('docs')")
+    any_db.execute("select ragdb.optimize_corpus('docs')")
     ids = dict(
-        db.execute(
+        any_db.execute(
             "select chunk_id, source from ragdb.list_chunks('docs', count => 1500)"
         ).fetchall()
     )
 
     def read() -> int:
-        ((rows,),) = db.execute(
+        ((rows,),) = any_db.execute(
             "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables"
             " where schemaname = 'ragdb' and relname = 'chunks'"
         )
@@ -92,7 +94,7 @@ def test_of_many_chunks_that_tie_few_are_read(db: Connection, asked: str, exact:
 
     tied = [source for _, source in sorted(ids.items()) if int(source) < 1_200]
     before = read()
-    hits = db.execute(
+    hits = any_db.execute(
         "select source from ragdb.search('docs', %s, 7, mode => 'lexical')", (asked,)
     ).fetchall()
     assert [source for (source,) in hits] == (exact + [t for t in tied if t not in exact])[:7]
