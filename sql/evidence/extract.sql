@@ -57,8 +57,7 @@ begin
           c.chunk -> 'page' as page, t.*
         from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
           cross join lateral ragdb_internal.chunk_sentences(c.chunk) t
-        where ragdb_internal.is_citable(t.sentence)
-          and not ragdb_internal.quotes_question(t.sentence, question)
+        where not ragdb_internal.quotes_question(t.sentence, question)
         offset 0) s
       cross join lateral (
         select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes offset 0) w);

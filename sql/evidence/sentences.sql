@@ -78,20 +78,18 @@ return coalesce(pg_catalog.length(pg_catalog.substring(mail_head_length.text,
 -- is found by, of what follows questions those of these too, and the headings before it. The head
 -- of a mail, a question, a heading or what ends in a colon is not an answer. What follows it is, as
 -- on a page of frequent questions, and has the words of both; what is too short to be quoted is
--- quoted with its question. What leads to a list, a table or code is quoted with it. To cut a text
--- reads it from its beginning, so what is cut already is taken as it is.
+-- quoted with its question, and left out where both are. What leads to a list, a table or code is
+-- quoted with it. To cut a text reads it from its beginning, so what is cut already is taken as it
+-- is.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text)
 language sql immutable parallel safe
 begin atomic
-  select b.start, b.stop, case when (b.start, b.stop) = (b.start_offset, b.end_offset)
-    then b.sentence
-    else pg_catalog.substr(telling_sentences.text, b.start + 1, b.stop - b.start) end, b.words,
-    b.heading
+  select b.start, b.stop, t.sentence, b.words, b.heading
   from (
     select a.*, a.end_offset + coalesce(a.led, 0) as stop,
-      case when ragdb_internal.is_citable(a.sentence) then a.start_offset
+      case when a.is_citable then a.start_offset
         else pg_catalog.min(a.start_offset) filter (where a.opening is distinct from 'mail') over w
         end as start,
       pg_catalog.string_agg(a.sentence, E'\n')
@@ -99,7 +97,8 @@ begin atomic
       pg_catalog.string_agg(a.sentence, E'\n')
         filter (where a.opening in ('heading', 'mail')) over w as heading
     from (
-      select s.*, l.led, q.opening, pg_catalog.count(*) filter (where q.opening is null) over (
+      select s.*, l.led, q.opening, ragdb_internal.is_citable(s.sentence),
+        pg_catalog.count(*) filter (where q.opening is null) over (
           order by s.start_offset rows between unbounded preceding and 1 preceding) as told
       from (select ragdb_internal.mail_head_length(telling_sentences.text) as length offset 0) h
         cross join ragdb_internal.sentences(telling_sentences.text) s
@@ -109,7 +108,14 @@ begin atomic
           else coalesce(ragdb_internal.opening(s.sentence), case when l.led = 0 then 'lead' end)
           end as opening) q) a
     window w as (partition by a.told order by a.start_offset)) b
+    cross join lateral (
+      select (b.start, b.stop) = (b.start_offset, b.end_offset) as is_whole offset 0) k
+    cross join lateral (
+      select case when k.is_whole then b.sentence
+        else pg_catalog.substr(telling_sentences.text, b.start + 1, b.stop - b.start)
+        end as sentence offset 0) t
   where b.opening is null
+    and case when k.is_whole then b.is_citable else ragdb_internal.is_citable(t.sentence) end
   order by b.start;
 end;
 

@@ -108,6 +108,13 @@ def test_the_words_of_a_sentence_that_may_answer(db: Connection) -> None:
         db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
 
 
+def test_the_letters_of_a_short_sentence_that_may_answer(db: Connection) -> None:
+    chunks = [{"source_id": uri, "chunk_id": uri, "text": text} for uri, text in TEXTS.items()]
+    evidence = json.dumps({"chunks": chunks})
+    with calls(db, "quotable", 20):
+        db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
+
+
 def test_the_letters_of_evidence_for_quotes_that_are_in_none(db: Connection) -> None:
     chunks = [{"source_id": uri, "chunk_id": uri, "text": text} for uri, text in TEXTS.items()]
     quotes = [
