@@ -60,7 +60,8 @@ end;
 
 -- Returns the chunks of a trace (as its caller was given them, where it was reranked), or those of
 -- a list, in their order with all that a pack says of each; reason is gone or changed where a chunk
--- is not what the trace saw.
+-- is not what the trace saw. Who reads them asks for the reason several times: all is made once
+-- (offset 0).
 create or replace function ragdb_internal.evidence_items(corpus_id integer, trace_id uuid,
   created_at timestamptz, chunk_ids text[])
 returns table (n bigint, source_id text, chunk_id text, reason text, item jsonb)
@@ -68,12 +69,12 @@ language sql stable parallel safe
 begin atomic
   select w.n, c.source, w.chunk_id,
     case when c.chunk_id is null then 'gone'
-      when ragdb_internal.content_hash(c.text) <> w.content_hash then 'changed' end,
+      when t.content_hash <> w.content_hash then 'changed' end,
     pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
       'source_id', c.source, 'chunk_id', c.chunk_id, 'text', c.text, 'score', w.score,
       'doc_cid', d.doc_cid, 'title', d.title, 'page', c.page,
       'start_offset', c.start_offset, 'end_offset', c.end_offset,
-      'content_hash', pg_catalog.encode(ragdb_internal.content_hash(c.text), 'hex'),
+      'content_hash', pg_catalog.encode(t.content_hash, 'hex'),
       'citation', c.citation))
       || pg_catalog.jsonb_build_object('heading', c.heading)
   from (
@@ -88,7 +89,10 @@ begin atomic
     from pg_catalog.unnest(evidence_items.chunk_ids) with ordinality u (chunk_id, n)
     group by u.chunk_id) w
     left join lateral ragdb_internal.chunk_of(evidence_items.corpus_id, w.chunk_id) c on true
-    left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
+    cross join lateral (
+      select ragdb_internal.content_hash(c.text) as content_hash offset 0) t
+    left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+  offset 0;
 end;
 
 -- Refuses what is not the evidence of a pack. Raises RG460.

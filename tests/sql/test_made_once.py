@@ -115,6 +115,16 @@ def test_the_letters_of_a_short_sentence_that_may_answer(db: Connection) -> None
         db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
 
 
+def test_the_hash_of_a_chunk_of_evidence(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    db.execute("select from ragdb.retrieve('docs', 'lift', 20)")
+    # a function with a setting is not inlined, so its calls are counted
+    db.execute("alter function ragdb_internal.content_hash set search_path = pg_catalog")
+    with calls(db, "content_hash", 20):
+        [[pack]] = db.execute("select ragdb.build_evidence_pack(ragdb.last_trace_id())").fetchall()
+    assert len(pack["chunks"]) == 20
+
+
 def test_the_letters_of_evidence_for_quotes_that_are_in_none(db: Connection) -> None:
     chunks = [{"source_id": uri, "chunk_id": uri, "text": text} for uri, text in TEXTS.items()]
     quotes = [
