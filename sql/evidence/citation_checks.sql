@@ -6,12 +6,13 @@
 create type ragdb_internal.citation_rules as (
   require_admissible boolean, min_quote integer, offsets text);
 
--- A citation, the chunk of the evidence that it names (all null: none), and the texts of all chunks
--- that are cited for the same span of the answer.
+-- A citation, the range of the answer that it stands for (null: none) with its letters, the chunk
+-- of the evidence that it names (all null: none), and the letters of all chunks that are cited for
+-- the same range, where its own letters have a digit or an underscore.
 create type ragdb_internal.cited_chunk as (
   n integer, is_marker boolean, source_id text, chunk_id text, quote text, start_claim jsonb,
-  end_claim jsonb, answer_start jsonb, answer_end jsonb, found_source text, text text, chunk jsonb,
-  span_texts text[]);
+  end_claim jsonb, answer_start jsonb, answer_end jsonb, said int4range, said_letters text,
+  found_source text, text text, chunk jsonb, span_letters text[]);
 
 -- What a citation came to: a problem, or no code, where its quote stands, and the range of the
 -- answer that it stands for.
@@ -19,9 +20,32 @@ create type ragdb_internal.citation_check as (
   citation integer, code text, is_advisory boolean, message text, source_id text, chunk_id text,
   method text, start_offset integer, end_offset integer, similarity float8, said int4range);
 
+-- Returns the range of an answer that a citation stands for; null where it is none. Markers and
+-- blocks are counted here, in code points; what the answer says of itself is in its own units.
+create or replace function ragdb_internal.said_range(output jsonb, is_marker boolean,
+  answer_start jsonb, answer_end jsonb, offsets text) returns int4range
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_answer constant text := ragdb_internal.answer_text(output);
+  v_start integer := ragdb_internal.as_integer(answer_start);
+  v_end integer := ragdb_internal.as_integer(answer_end);
+begin
+  if not is_marker and jsonb_typeof(output -> 'content') is distinct from 'array' then
+    v_start := ragdb_internal.code_points(v_answer, v_start, offsets);
+    v_end := ragdb_internal.code_points(v_answer, v_end, offsets);
+  end if;
+  if coalesce(v_start >= v_end or v_end > length(v_answer), true) then
+    return null;
+  end if;
+  return int4range(v_start, v_end);
+end $$;
+
 -- Returns what an output cites, in its order, each with the chunk of the evidence that it names.
--- Read once: an answer may have hundreds of citations, and a pack hundreds of chunks.
-create or replace function ragdb_internal.cited_chunks(output jsonb, evidence jsonb)
+-- Read once, and the letters of a chunk made once: an answer may have hundreds of citations, and a
+-- pack hundreds of chunks.
+create or replace function ragdb_internal.cited_chunks(output jsonb, evidence jsonb, offsets text)
   returns setof ragdb_internal.cited_chunk
 language sql immutable parallel safe
 begin atomic
@@ -36,16 +60,29 @@ begin atomic
   ), of_source as materialized (
     select distinct on (g.chunk_id, g.source_id) g.* from given g
     order by g.chunk_id, g.source_id, g.n
+  ), span as materialized (
+    select c.*, r.said, (ragdb_internal.quotable(pg_catalog.substr(
+      ragdb_internal.answer_text(output), pg_catalog.lower(r.said) + 1,
+      pg_catalog.upper(r.said) - pg_catalog.lower(r.said)))).letters
+    from (select distinct c.is_marker, c.answer_start, c.answer_end from cited c) c
+      cross join lateral (select ragdb_internal.said_range(output, c.is_marker, c.answer_start,
+        c.answer_end, offsets) as said offset 0) r
+    where r.said is not null
+  ), shown as materialized (
+    select distinct c.answer_start, c.answer_end, c.chunk_id
+    from cited c join span s using (is_marker, answer_start, answer_end)
+    where s.letters ~ '[0-9_]'
+  ), lettered as materialized (
+    select g.chunk_id, (ragdb_internal.quotable(g.text)).letters, g.n
+    from given g where g.chunk_id in (select h.chunk_id from shown h)
   ), of_span as materialized (
-    select c.answer_start, c.answer_end, pg_catalog.array_agg(g.text order by g.n) as texts
-    from (select distinct c.answer_start, c.answer_end, c.chunk_id from cited c) c
-      join given g using (chunk_id)
-    where c.answer_start is not null and c.answer_end is not null
-    group by 1, 2
+    select h.answer_start, h.answer_end, pg_catalog.array_agg(l.letters order by l.n) as letters
+    from shown h join lettered l using (chunk_id) group by 1, 2
   )
-  select c.*, coalesce(s.source_id, f.source_id), coalesce(s.text, f.text),
-    coalesce(s.chunk, f.chunk), a.texts
+  select c.*, r.said, r.letters, coalesce(s.source_id, f.source_id), coalesce(s.text, f.text),
+    coalesce(s.chunk, f.chunk), a.letters
   from cited c
+    left join span r using (is_marker, answer_start, answer_end)
     left join first f on f.chunk_id = c.chunk_id and c.source_id is null
     left join of_source s on s.chunk_id = c.chunk_id and s.source_id = c.source_id
     left join of_span a on (a.answer_start, a.answer_end) = (c.answer_start, c.answer_end)
@@ -161,35 +198,25 @@ begin
 end $$;
 
 -- Returns a check with the range of the answer that a citation stands for, or with what is wrong
--- with that: it is not a range, or has a number or an identifier that no cited chunk has. Markers
--- and blocks are counted here, in code points; what the answer says of itself is in its own units.
+-- with that: it is not a range, or has a number or an identifier that no cited chunk has.
 create or replace function ragdb_internal.check_answer_span(checked ragdb_internal.citation_check,
-  cited ragdb_internal.cited_chunk, output jsonb, rules ragdb_internal.citation_rules)
-  returns ragdb_internal.citation_check
+  cited ragdb_internal.cited_chunk) returns ragdb_internal.citation_check
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_answer constant text := ragdb_internal.answer_text(output);
-  v_start integer := ragdb_internal.as_integer(cited.answer_start);
-  v_end integer := ragdb_internal.as_integer(cited.answer_end);
   v_missing text;
 begin
-  if not cited.is_marker and jsonb_typeof(output -> 'content') is distinct from 'array' then
-    v_start := ragdb_internal.code_points(v_answer, v_start, rules.offsets);
-    v_end := ragdb_internal.code_points(v_answer, v_end, rules.offsets);
-  end if;
-  if coalesce(v_start >= v_end or v_end > length(v_answer), true) then
+  if cited.said is null then
     checked.code := 'SPAN_INVALID';
     checked.message := case when cited.is_marker then 'there is no text before the marker'
       else 'answer_start and answer_end are not a range of the answer' end;
     return checked;
   end if;
   -- of all chunks cited for the same span one must have it
-  v_missing := ragdb_internal.unsupported(substr(v_answer, v_start + 1, v_end - v_start),
-    cited.span_texts);
+  v_missing := ragdb_internal.unsupported(cited.said_letters, cited.span_letters);
   if v_missing is null then
-    checked.said := int4range(v_start, v_end);
+    checked.said := cited.said;
   else
     checked.code := 'NUMBER_UNSUPPORTED';
     checked.message := 'the answer says ' || ragdb_internal.quote(v_missing)

@@ -5,7 +5,7 @@
 -- Returns the problems of a citation whose chunk is in the evidence; where it has none but advisory
 -- ones, a last row without a code.
 create or replace function ragdb_internal.check_citation(cited ragdb_internal.cited_chunk,
-  seen ragdb_internal.seen_chunk, must_be_admissible boolean, output jsonb,
+  seen ragdb_internal.seen_chunk, must_be_admissible boolean,
   rules ragdb_internal.citation_rules)
 returns setof ragdb_internal.citation_check
 language plpgsql immutable parallel safe
@@ -38,7 +38,7 @@ begin
     v_check.is_advisory := false;
   end if;
   if cited.answer_start is not null or cited.answer_end is not null or cited.is_marker then
-    v_check := ragdb_internal.check_answer_span(v_check, cited, output, rules);
+    v_check := ragdb_internal.check_answer_span(v_check, cited);
     if v_check.code is not null then
       v_is_sound := false;
       return next v_check;
@@ -70,7 +70,7 @@ declare
   v_check ragdb_internal.citation_check;
   v_chunks ragdb_internal.lettered_chunk[];
 begin
-  for v_cited in select c.* from ragdb_internal.cited_chunks(output, evidence) c loop
+  for v_cited in select c.* from ragdb_internal.cited_chunks(output, evidence, rules.offsets) c loop
     if v_cited.text is null then
       return next ragdb_internal.unknown_chunk(v_cited);
       continue;
@@ -91,7 +91,7 @@ begin
       v_seen.is_admissible := v_seen.is_admissible and v_is_verified;
     end if;
     for v_check in select c.* from ragdb_internal.check_citation(v_cited, v_seen,
-      rules.require_admissible or v_trace.retrieval_mode = 'slice', output, rules) c
+      rules.require_admissible or v_trace.retrieval_mode = 'slice', rules) c
     loop
       if v_check.code = 'QUOTE_NOT_FOUND' then
         v_chunks := coalesce(v_chunks, ragdb_internal.lettered_chunks(evidence));

@@ -130,31 +130,27 @@ begin
   return null;
 end $$;
 
--- Returns a number or an identifier of a text that none of several others has; null when all are
+-- Returns a number or an identifier of letters that none of several others has; null when all are
 -- there.
 create or replace function ragdb_internal.unsupported(said text, texts text[]) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_said text := (ragdb_internal.quotable(said)).letters;
-  v_texts text[];
 begin
-  if v_said !~ '[0-9_]' then
+  if said !~ '[0-9_]' then
     return null;
   end if;
-  v_texts := array(select (ragdb_internal.quotable(t.text)).letters from unnest(texts) t (text));
   return (
     select s.term from (
       select n.numeral as term, 1 as kind, n.n
-      from unnest(ragdb_internal.numerals(v_said)) with ordinality n (numeral, n)
-      where not exists (select from unnest(v_texts) t (text)
+      from unnest(ragdb_internal.numerals(said)) with ordinality n (numeral, n)
+      where not exists (select from unnest(texts) t (text)
         where n.numeral = any (ragdb_internal.numerals(t.text)))
       union all
       select i.term, 2, i.n
-      from unnest(ragdb_internal.terms_of(v_said)) with ordinality i (term, n)
+      from unnest(ragdb_internal.terms_of(said)) with ordinality i (term, n)
       -- 1,500/km2 has the identifier 500/km2, which stands within its number
-      where not exists (select from unnest(v_texts) t (text)
+      where not exists (select from unnest(texts) t (text)
         where case when ragdb_internal.apart_at(t.text, i.term) > 0 then true
           else i.term = any (ragdb_internal.terms_of(t.text)) end)) s
     order by s.kind, s.n limit 1);

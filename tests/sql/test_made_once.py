@@ -145,6 +145,21 @@ def test_the_letters_of_evidence_for_quotes_that_are_in_none(db: Connection) -> 
     assert found == [(20,)]
 
 
+def test_the_letters_of_a_chunk_that_is_cited_for_numbers_of_an_answer(db: Connection) -> None:
+    said = "Lift number 3 is out. "
+    evidence = {"chunks": [{"source_id": "a", "chunk_id": "a", "text": TEXTS["3.md"]}]}
+    spans = [
+        {"chunk_id": "a", "answer_start": at, "answer_end": at + len(said)}
+        for at in range(0, 10 * len(said), len(said))
+    ]
+    with calls(db, "quotable", 10 + 1):
+        found = db.execute(
+            "select count(*) filter (where code is null) from ragdb.check_citations(%s, %s)",
+            (json.dumps({"answer": said * 10, "citations": spans}), json.dumps(evidence)),
+        ).fetchall()
+    assert found == [(10,)]
+
+
 def test_the_policy_of_slices_that_are_built_together(db: Connection) -> None:
     chat(db, [message(n, [n - 1] if n else []) for n in range(5)])
     anchors = [uuid(n) for n in range(5)] + ["gone"]
