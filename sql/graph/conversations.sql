@@ -31,12 +31,12 @@ return coalesce((
 -- Stores turns whose chunks are stored; what is derived from others is yet to come. Every chunk and
 -- edge is looked up by its key (lateral, offset 0), and by a number of the corpus that the planner
 -- does not see: of a corpus that is new it believes that it has a row or two, and would scan it for
--- each message.
+-- each message. Its plan may be kept, because that of the foreign key would be made for each too.
 create or replace function ragdb_internal.store_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[])
 returns void
 language sql
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = auto
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 begin atomic

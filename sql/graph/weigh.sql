@@ -70,6 +70,42 @@ end;
 create type ragdb_internal.placed_turn as (
   chunk_no integer, answers_no integer, depth integer, sibling_order integer);
 
+-- A turn with its place and what it weighs there.
+create type ragdb_internal.weighed_turn as (
+  chunk_no integer, answers_no integer, depth integer, sibling_order integer, homogeneity real,
+  salience real);
+
+-- Writes the places and weights of turns where they have others. Apart from store_places, whose
+-- plans are made anew: so would be that of the foreign key, for each turn that is new.
+create or replace function ragdb_internal.write_places(
+  corpus_id integer, weighed ragdb_internal.weighed_turn[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set cpu_index_tuple_cost = 1000
+as $$
+begin
+  update ragdb.turns t
+    set answers_no = w.answers_no, depth = w.depth, sibling_order = w.sibling_order,
+        homogeneity = w.homogeneity, salience = w.salience
+    from (
+      select o.at, p.*
+        from unnest(weighed) p
+        cross join lateral (
+          select t.ctid as at, t.answers_no, t.depth, t.sibling_order, t.homogeneity, t.salience
+            from ragdb.turns t
+            where t.corpus_id = write_places.corpus_id and t.chunk_no = p.chunk_no
+            offset 0) o
+        where (o.answers_no, o.depth, o.sibling_order, o.homogeneity, o.salience)
+          is distinct from
+            (p.answers_no, p.depth, p.sibling_order, p.homogeneity, p.salience)) w
+    where t.ctid = w.at;
+end $$;
+
 -- Places turns in their sessions, and weighs them there.
 create or replace function ragdb_internal.store_places(
   corpus_id integer, places ragdb_internal.placed_turn[])
@@ -86,25 +122,14 @@ declare
   v_space_id constant integer :=
     (ragdb_internal.space(store_places.corpus_id, 'current')).space_id;
 begin
-  update ragdb.turns t
-    set answers_no = w.answers_no, depth = w.depth, sibling_order = w.sibling_order,
-        homogeneity = w.homogeneity, salience = w.salience
-    from (
-      select o.at, p.answers_no, p.depth, p.sibling_order, w.homogeneity, w.salience
-        from unnest(store_places.places) p
-        cross join lateral (
-          select t.ctid as at, t.answers_no, t.depth, t.sibling_order, t.homogeneity, t.salience
-            from ragdb.turns t
-            where t.corpus_id = store_places.corpus_id and t.chunk_no = p.chunk_no
-            offset 0) o
+  perform ragdb_internal.write_places(store_places.corpus_id, array(
+      select row(p.chunk_no, p.answers_no, p.depth, p.sibling_order, w.homogeneity, w.salience)
+        ::ragdb_internal.weighed_turn
+      from unnest(store_places.places) p
         cross join lateral ragdb_internal.turn_weight(store_places.corpus_id,
-          v_space_id, p.chunk_no, p.answers_no, p.depth) w
-        where (o.answers_no, o.depth, o.sibling_order, o.homogeneity, o.salience)
-          is distinct from
-            (p.answers_no, p.depth, p.sibling_order, w.homogeneity, w.salience)) w
-    where t.ctid = w.at;
-  perform ragdb_internal.spread_salience(store_places.corpus_id, array(
-    select p.chunk_no from unnest(store_places.places) p));
+          v_space_id, p.chunk_no, p.answers_no, p.depth) w)),
+    ragdb_internal.spread_salience(store_places.corpus_id, array(
+      select p.chunk_no from unnest(store_places.places) p));
 end $$;
 
 -- Weighs some turns anew where they stand.

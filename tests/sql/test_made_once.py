@@ -219,6 +219,21 @@ def test_the_plans_of_what_is_queued(db: Connection) -> None:
         assert len(claim(db)) == 100
 
 
+def test_the_plans_of_a_conversation(db: Connection) -> None:
+    def say(session: int) -> None:
+        messages = [
+            message(100 * session + n) | {"parents": [uuid(100 * session + n - 1)] if n else []}
+            for n in range(50)
+        ]
+        put(db, "chat", conversation(messages, session=f"s{session}", uri=f"s{session}.jsonl"))
+
+    db.execute("select ragdb.create_corpus('chat')")
+    say(0)
+    say(1)
+    with plans(db, at_most=50 + 25):
+        say(2)
+
+
 def test_the_plans_of_what_moves(db: Connection) -> None:
     make_corpus(db, TEXTS)
     [[move]] = db.execute("select move_id from ragdb.begin_move('docs', 'elsewhere')").fetchall()
