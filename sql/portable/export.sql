@@ -15,8 +15,10 @@ begin atomic
         select jsonb_agg(jsonb_build_object('id', p.chunk_id, 'edge_type', e.edge_type)
           order by p.chunk_id, e.edge_type)
         from ragdb.edges e
-          join ragdb.turns u on u.corpus_id = e.corpus_id and u.chunk_no = e.parent_no
-          join ragdb.chunks p on p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no
+          cross join lateral (select from ragdb.turns h
+            where h.corpus_id = document.corpus_id and h.chunk_no = e.parent_no offset 0) u
+          cross join lateral (select h.chunk_id from ragdb.chunks h
+            where h.corpus_id = document.corpus_id and h.chunk_no = e.parent_no offset 0) p
         where e.corpus_id = document.corpus_id and e.child_no = c.chunk_no and not e.is_added),
         '[]'))
       order by c.ordinal)) end

@@ -14,7 +14,8 @@ import pytest
 from tests.conftest import Connection
 from tests.documents import document
 from tests.plans import matrix
-from tests.sql.conversations import message
+from tests.sql.conversations import conversation, message
+from tests.sql.conversations import put as put_conversations
 from tests.sql.documents_twin import put
 
 TABLES = (
@@ -195,6 +196,26 @@ def test_events_are_written_by_keys_after_a_vacuum_in_the_middle_of_a_put(clone:
             )
     assert read["ragdb.documents_number_is_unique_per_corpus"] >= 2 * documents
     assert {name: count for name, count in read.items() if count > 5 * documents} == {}
+
+
+def test_a_conversation_is_exported_by_keys_after_a_vacuum_in_the_middle_of_a_put(
+    clone: str,
+) -> None:
+    """Each message has its parents, and a plan kept for all documents could read all for each."""
+    tables, turns = "ragdb.chunks, ragdb.turns, ragdb.edges, ragdb.documents", 400
+    said = [message(n, [n - 1] if n else []) for n in range(turns)]
+    with (
+        psycopg.connect(clone, autocommit=True) as admin,
+        psycopg.connect(clone) as db,
+    ):
+        admin.execute("select ragdb.create_corpus('c')")
+        with kept_from_analyzing(admin, tables):
+            put_conversations(db, "c", conversation(said))
+        admin.execute(f"vacuum {tables}")
+        with reading(db) as read:
+            db.execute("select from ragdb.export_documents('c')")
+    assert read["ragdb.edges_by_child"] >= turns - 1
+    assert {name: count for name, count in read.items() if count > 5 * turns} == {}
 
 
 def test_a_corpus_that_was_dropped_is_not_read_when_it_is_loaded_again(clone: str) -> None:
