@@ -79,12 +79,14 @@ begin atomic
     from item i;
 end;
 
--- Writes that an item is redacted or erased, why, and because of what.
+-- Writes that an item is redacted or erased, why, and because of what. The
+-- plans are kept for the next item, whoever asks.
 create or replace function ragdb_internal.record_erasure(
   corpus ragdb.corpora, item ragdb_internal.derived_item, action text, cause text, reason text)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_key constant ragdb_internal.signer := ragdb_internal.signing_key();

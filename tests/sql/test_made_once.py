@@ -20,6 +20,7 @@ from tests.embedding import put as put_texts
 from tests.plans.matrix import CONTRACT
 from tests.processor import spent
 from tests.sql.conversations import chat, conversation, message, put, uuid
+from tests.sql.signed_slices import promote, retrieve
 
 TEXTS = {f"{n}.md": f"The lift number {n} is out of order." for n in range(20)}
 THEN = "as_of => (select version from ragdb.corpora where name = 'docs')"
@@ -241,6 +242,17 @@ def test_the_plans_of_what_moves(db: Connection) -> None:
     db.execute(page, (move,))
     with plans(db, at_most=20 + 20):
         assert len(db.execute(page, (move,)).fetchall()) == 20
+
+
+def test_the_plans_of_an_erasure(signed: Connection) -> None:
+    """A function that makes its own plans anew hands that on to what it calls for each atom."""
+    hits = retrieve(signed)
+    for _ in range(40):
+        made = promote(signed, hits[0]["trace_id"], [h["chunk_id"] for h in hits])
+        assert made["code"] == "PROMOTED"
+    delete = "select from ragdb.delete_source('chat', 'chat.jsonl#s1', 'erase')"
+    with plans(signed, at_most=40 * 5 + 100):
+        signed.execute(delete)
 
 
 @pytest.mark.parametrize(
