@@ -17,10 +17,10 @@ begin
   v_locked := array(
     select r.run_id from ragdb.eval_runs r
     where r.created_at < before::timestamp at time zone 'UTC'
-      and exists (select from ragdb.eval_runs n
-        where n.corpus_id = r.corpus_id and n.rag = r.rag and n.eval = r.eval
-          and n.created_at >= r.created_at
-          and (n.created_at, n.run_id) > (r.created_at, r.run_id))
+      -- the latest of each eval, found once: to compare each run with each is the square of them
+      and r.run_id not in (
+        select distinct on (n.corpus_id, n.rag, n.eval) n.run_id from ragdb.eval_runs n
+        order by n.corpus_id, n.rag, n.eval, n.created_at desc, n.run_id desc)
     order by r.run_id for update of r);
   with gone as (
     delete from ragdb.eval_runs r

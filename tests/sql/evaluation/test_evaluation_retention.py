@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Server
+from tests.processor import spent
 from tests.refusal import refused
 from tests.sql.evaluation.test_evaluation_runs import REFUNDS, contract, run
 from tests.waiting import after_commit
@@ -110,3 +111,33 @@ def test_of_a_drop_and_a_blessing_at_once_the_first_wins(clone: str) -> None:
         assert raised.value.sqlstate == "RG443"
         blessing.rollback()
         assert left(blessing) == {runs[2019], runs[2022]}
+
+
+def test_old_runs_of_one_eval_are_not_compared_each_with_each(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    run(db, contract(REFUNDS))
+    columns = {
+        column: column
+        for (column,) in db.execute(
+            "select attname from pg_attribute where attrelid = 'ragdb.eval_runs'::regclass"
+            " and attnum > 0 and not attisdropped"
+        ).fetchall()
+    } | {
+        "run_id": "gen_random_uuid()",
+        "created_at": "timestamptz '2021-12-01' - n * interval '1 hour'",
+    }
+
+    def took(runs: int) -> float:
+        db.execute(
+            f"insert into ragdb.eval_runs ({', '.join(columns)}) select"
+            f" {', '.join(columns.values())} from ("
+            "select * from ragdb.eval_runs order by created_at desc limit 1) r,"
+            f" generate_series(1, {runs}) n".encode()
+        )
+        db.execute("analyze ragdb.eval_runs")
+        before = spent(db)
+        assert db.execute(DROP).fetchall() == [("docs", runs)]
+        return spent(db) - before
+
+    few = took(500)
+    assert took(8000) < 16 * few + 0.5
