@@ -13,7 +13,8 @@ begin
   return query
     select u.cid, u.media_type, b.size, exists (
         select from ragdb.corpus_blobs o where o.cid = u.cid and o.brought_by = u.role)
-    from ragdb.blob_uploads u join ragdb.blobs b on b.cid = u.cid
+    from ragdb.blob_uploads u
+      cross join lateral (select h.size from ragdb.blobs h where h.cid = u.cid offset 0) b
     where u.role = ragdb_internal.caller() and u.role_oid = ragdb_internal.caller_oid()
       and u.cid > list_blobs.after collate "C"
     order by u.cid limit list_blobs.count;

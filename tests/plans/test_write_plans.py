@@ -377,3 +377,26 @@ def test_a_blob_is_put_by_keys_however_many_are_there(any_clone: str, analyzed: 
 
         counts = [put(n) for n in range(200)]
     assert counts[-1] - counts[-2] <= counts[20] - counts[19] <= 10
+
+
+def test_blobs_are_listed_by_keys_after_a_vacuum_in_the_middle_of_a_load(clone: str) -> None:
+    """All of them were read for each that was listed."""
+    tables, blobs = ("blobs", "blob_uploads", "corpus_blobs"), 400
+    read = (
+        "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer"
+        " from pg_stat_xact_user_tables where relname = any (%s)"
+    )
+    with (
+        psycopg.connect(clone, autocommit=True) as admin,
+        psycopg.connect(clone) as db,
+    ):
+        admin.execute("select ragdb.create_corpus('docs')")
+        db.execute(
+            "select count(ragdb.put_blob(convert_to(n::text, 'UTF8'), 'text/plain', 'docs'))"
+            f" from generate_series(1, {blobs}) n"
+        )
+        admin.execute(f"vacuum (truncate off) ragdb.{', ragdb.'.join(tables)}")
+        ((before,),) = db.execute(read, (list(tables),)).fetchall()
+        assert len(db.execute("select from ragdb.list_blobs('', 1000)").fetchall()) == blobs
+        ((after,),) = db.execute(read, (list(tables),)).fetchall()
+    assert blobs < after - before <= 4 * blobs
