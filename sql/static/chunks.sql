@@ -157,17 +157,20 @@ end $$;
 
 -- Takes the words of some texts out of those that static embedders keep because they had to cut
 -- them. In an order, so that two that forget do not deadlock. A word that another text has is cut
--- again where it is asked for.
+-- again where it is asked for. The texts are read before a kept word is looked for (materialized):
+-- else all of them are read again for each, where the statistics say that none is kept.
 create or replace function ragdb_internal.forget_words(texts text[]) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  with gone as materialized (
-    select w.embedder_id, w.word
+  with said as materialized (
+    select distinct m.embedder_id, c.word
     from ragdb.static_models m
-      cross join lateral (
-        select distinct c.word from ragdb_internal.counted_words(forget_words.texts, m.folding) c) c
-      join ragdb.static_words w on w.embedder_id = m.embedder_id and w.word = c.word
+      cross join lateral ragdb_internal.counted_words(forget_words.texts, m.folding) c
+  ), gone as materialized (
+    select w.embedder_id, w.word
+    from said s
+      join ragdb.static_words w on w.embedder_id = s.embedder_id and w.word = s.word
     order by w.embedder_id, w.word for update of w
   )
   delete from ragdb.static_words w using gone g

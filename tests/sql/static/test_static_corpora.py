@@ -14,7 +14,9 @@ from ragdb.database import Database
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound, ModeNotAvailable
 from ragdb.server import static
 from tests.conftest import Connection
+from tests.documents import document
 from tests.sql.conversations import conversation, message
+from tests.sql.documents_twin import put as put_documents
 from tests.static_twin import Twin
 
 TEXTS = {
@@ -344,6 +346,28 @@ def test_words_are_not_kept_for_ever(loaded: Database, small_twin: Twin) -> None
     assert loaded.maintain() == []
     loaded.put_text("docs", "b", "Reproducibility of internationalizations")
     assert wrong(loaded, small_twin) == []
+
+
+def test_the_words_of_what_is_erased_are_found_once_after_a_vacuum_amid_a_load(
+    clone: str, bpe_folder: Path
+) -> None:
+    """Its statistics say that no word is kept, and each text was read again for each that is."""
+    chunks = [" ".join(f"word{n}q{letter}x" for letter in "abc") for n in range(30)]
+    found = (
+        "select coalesce(sum(calls), 0)::integer from pg_stat_xact_user_functions"
+        " where funcname = 'spaced_words'"
+    )
+    with psycopg.connect(clone, autocommit=True) as admin, psycopg.connect(clone) as db:
+        static.load(Database(admin), "small", str(bpe_folder))
+        admin.execute("select ragdb.create_corpus('docs')")
+        put_documents(db, document("a.md", chunks))
+        admin.execute("vacuum (truncate off) ragdb.static_words")
+        db.execute("set local track_functions = 'all'")
+        ((before,),) = db.execute(found).fetchall()
+        db.execute("select ragdb.erase_source('docs', 'a.md')")
+        ((after,),) = db.execute(found).fetchall()
+        assert db.execute("select from ragdb.static_words").fetchall() == []
+    assert 0 < after - before <= 4 * len(chunks)
 
 
 def test_an_export_brings_its_vectors_along(
