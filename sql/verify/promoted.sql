@@ -1,8 +1,18 @@
 -- Atoms and proposals against what they rest on, decisions, incidents and erasures against their
 -- signatures, and the rows of all evidence against the ledger.
 
--- Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes,
--- unless these are of another major version of PostgreSQL: ragdb.advice() names such a corpus.
+-- Tells whether an atom or a proposal of a corpus is found by other lexemes than those of its text.
+-- Where another major version of PostgreSQL stemmed the corpus nobody can tell: ragdb.advice() asks
+-- for its repair.
+create or replace function ragdb_internal.is_found_otherwise(
+  corpus ragdb.corpora, text text, lexemes tsvector)
+returns boolean
+language sql stable parallel safe
+return (corpus).analysed_by = ragdb_internal.server_major()
+  and is_found_otherwise.lexemes
+    <> ragdb_internal.lexemes(is_found_otherwise.text, (corpus).text_config);
+
+-- Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes.
 create or replace function ragdb_internal.verify_atoms(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -25,8 +35,7 @@ begin
           then 'it rests on chunks that its trace did not find'
         when ragdb_internal.atom_state(a, v_keys) = 'tampered'
           then 'its row is not what was recorded'
-        when c.analysed_by = ragdb_internal.server_major()
-            and a.lexemes <> ragdb_internal.lexemes(a.text, c.text_config)
+        when ragdb_internal.is_found_otherwise(c, a.text, a.lexemes)
           then 'it is found by another text than its own' end)::ragdb_internal.checked_row
       from ragdb.semantic_atoms a
         join ragdb.corpora c on c.corpus_id = a.corpus_id
@@ -58,8 +67,7 @@ begin
           then 'an atom that it rests on is gone'
         when ragdb_internal.proposal_state(p, v_keys) = 'tampered'
           then 'its row is not what was recorded'
-        when c.analysed_by = ragdb_internal.server_major()
-            and p.lexemes <> ragdb_internal.lexemes(p.text, c.text_config)
+        when ragdb_internal.is_found_otherwise(c, p.text, p.lexemes)
           then 'it is found by another text than its own' end)::ragdb_internal.checked_row
       from ragdb.semantic_proposals p join ragdb.corpora c on c.corpus_id = p.corpus_id
       where (p.corpus_id, p.proposal_id) > (coalesce((after ->> 0)::integer, -1),
