@@ -79,8 +79,8 @@ begin atomic
     from item i;
 end;
 
--- Writes that an item is redacted or erased, why, and because of what. The
--- plans are kept for the next item, whoever asks.
+-- Writes that an item is redacted or erased, why, and because of what. The plans are kept for the
+-- next item, whoever asks.
 create or replace function ragdb_internal.record_erasure(
   corpus ragdb.corpora, item ragdb_internal.derived_item, action text, cause text, reason text)
 returns void

@@ -35,7 +35,7 @@ begin
   end if;
   perform ragdb_internal.record_erased(array(
       select format('run:%s/%s', g.corpus_id, g.run_id) from unnest(v_gone) g),
-    concat(format('runs of evals before %s', to_char(before, 'YYYY-MM-DD')), ': ' || reason));
+    concat('runs of evals before ', to_char(before, 'YYYY-MM-DD'), ': ' || reason));
   return query
     select g.corpus, count(*) from unnest(v_gone) g group by g.corpus order by g.corpus;
 end $$;
