@@ -10,31 +10,37 @@ language sql
 return ragdb_internal.hold('evals of ' || lock_evals.rag, not is_writer);
 
 -- Returns the cases that a version of a contract declares, with the corpora that they search, as
--- far as these exist.
+-- far as these exist. All is hashed: of a version that is new the planner expects one row, and
+-- would go through all assertions for each case.
 create or replace function ragdb_internal.declared_cases(contract text, version integer)
 returns table (corpus_id integer, rag text, eval text, name text, ordinal integer, query text,
   tags text[], k integer, min_score float8, chunk_count integer, anchor text, policy text,
   asserts jsonb, sources text[])
 language sql stable parallel safe
+set enable_nestloop = off
+set enable_mergejoin = off
 begin atomic
   with n as materialized (
     select x.* from ragdb.contract_nodes x
     where x.contract = declared_cases.contract and x.version = declared_cases.version
-      and x.node in ('retriever', 'rag', 'ragEval'))
+      and x.node in ('retriever', 'rag', 'ragEval')
+  ), asserted as materialized (
+    select x.parent_no, pg_catalog.jsonb_agg(x.keys order by x.node_no) as asserts
+    from ragdb.contract_nodes x
+    where x.contract = declared_cases.contract and x.version = declared_cases.version
+      and x.node = 'ragAssert'
+    group by x.parent_no
+  )
   select o.corpus_id, e.rag, e.name, c.name,
     pg_catalog.row_number() over (partition by e.node_no order by c.node_no)::integer,
     c.keys ->> 'query', ragdb_internal.list(coalesce(c.keys ->> 'tags', '')),
     (c.keys ->> 'topK')::integer, (c.keys ->> 'minScore')::float8,
     (c.keys ->> 'chunkCount')::integer, c.keys ->> 'anchor', c.keys ->> 'policy',
-    coalesce((
-      -- looked up for each: of a version that is new the planner expects one row, and would go
-      -- through all assertions for each case
-      select pg_catalog.jsonb_agg(x.keys order by x.node_no) from ragdb.contract_nodes x
-      where x.contract = c.contract and x.version = c.version and x.parent_no = c.node_no
-        and x.node = 'ragAssert'), '[]'), ragdb_internal.list(coalesce(c.keys ->> 'sources', ''))
+    coalesce(a.asserts, '[]'), ragdb_internal.list(coalesce(c.keys ->> 'sources', ''))
   from n e
     join ragdb.contract_nodes c on c.contract = e.contract and c.version = e.version
       and c.parent_no = e.node_no and c.node = 'ragCase'
+    left join asserted a on a.parent_no = c.node_no
     join n g on g.node = 'rag' and g.name = e.rag
     join n r on r.node = 'retriever' and r.name = g.keys ->> 'retriever'
     join ragdb.contracts k on k.contract = c.contract and k.version = c.version
