@@ -41,7 +41,7 @@ PAGES = (
 )
 # what has an id: name, the page that links to it, how the link begins, what is added to it
 LINKED = (
-    ("why", "/studio/search?corpus=demo&q=deposit", "/studio/search/why", "&k=1"),
+    ("why", "/studio/search?corpus=demo&q=deposit", "/studio/search/why", ""),
     ("trace", "/studio/traces?corpus=demo&outcome=found&mode=hybrid", "/studio/traces/", ""),
     ("trace-replayed", "/studio/traces?corpus=demo&outcome=found", "/studio/traces/",
      "?replay=true"),
@@ -92,12 +92,13 @@ def found(page: Page, home: str) -> Iterator[tuple[str, str]]:
         yield name, home + path
     for name, lists, begins, more in LINKED:
         page.goto(home + lists)
-        first = page.locator(f'main a[href^="{begins}"]').first
-        if first.count():
-            address, _, part = (first.get_attribute("href") or "").partition("#")
+        links = page.locator("main a").evaluate_all("all => all.map(one => one.href)")
+        first = next((link for link in links if link.startswith(home + begins)), None)
+        if first:
+            address, _, part = first.partition("#")
             if "quote=" in more:  # of a citation, and not of the question that found it
                 address = re.sub("&q=[^&]*", "", address)
-            yield name, f"{home}{address}{more}" + (f"#{part}" if part else "")
+            yield name, address + more + (f"#{part}" if part else "")
         else:
             print(f"no {name}: {lists} links to none")
 

@@ -76,6 +76,8 @@ def test_a_comparison_says_the_verdict_and_the_cases_that_differ(site: Api) -> N
         page = client.get("/studio/evals/compare", params=ids).text
         assert ">incomparable</span>" in page  # a document changed between them
         assert page.count('class="differs"') > 0
+        assert "mean now" in page
+        assert "A run itself says its hit rate over its assertions" in page
 
 
 def test_an_unanswered_question_becomes_a_case_in_one_click(site: Api) -> None:
