@@ -35,12 +35,15 @@ begin
 end $$;
 
 -- Returns the cases of an eval that have one of the tags (null: all), those of its contract first.
--- A contract expects of a case its sources and no others; other labels are only measured.
+-- A contract expects of a case its sources and no others; other labels are only measured. Labels are
+-- hashed: of those that were just written the planner expects one row, and would go through all for
+-- each case.
 create or replace function ragdb_internal.eval_cases(declared ragdb.contract_nodes,
   corpus_id integer, tags text[])
 returns table (case_no integer, name text, origin text, query text, tags text[], k integer,
   min_score float8, anchor text, policy text, expected jsonb, asserts jsonb)
 language sql stable parallel safe
+set enable_nestloop = off
 begin atomic
   -- once, not for each case
   with s as materialized (

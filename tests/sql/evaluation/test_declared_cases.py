@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection, Server
 from tests.embedding import one, put
+from tests.processor import spent
 from tests.sql.evaluation.test_evaluation_runs import CASE, REFUNDS, TEXTS, apply, contract, run
 
 ROWS = (
@@ -199,3 +200,19 @@ def test_an_older_version_of_a_contract_that_was_put_in_force_again_is_found(
     finding = "a later version was in force"
     places = [place for place, said in docs.execute(found).fetchall() if said == finding]
     assert [place.split(", ")[1] for place in places] == ["version 1"]
+
+
+def test_cases_that_were_just_written_are_listed_as_fast_as_their_number_grows(
+    docs: Connection,
+) -> None:
+    """The planner knows of no label then."""
+
+    def took(cases: int) -> float:
+        labels = [{"source": "docs/late.md"}]
+        take(docs, *({"name": f"{n}", "query": "x", "labels": labels} for n in range(cases)))
+        before = spent(docs)
+        assert len(docs.execute("select from ragdb.list_eval_cases('A')").fetchall()) == cases + 2
+        return spent(docs) - before
+
+    few = took(500)
+    assert took(8000) < 16 * few + 0.5
