@@ -35,9 +35,9 @@ begin
 end $$;
 
 -- Returns the cases of an eval that have one of the tags (null: all), those of its contract first.
--- A contract expects of a case its sources and no others; other labels are only measured. Labels are
--- hashed: of those that were just written the planner expects one row, and would go through all for
--- each case.
+-- A contract expects of a case its sources and no others; other labels are only measured. Labels
+-- are hashed: of those that were just written the planner expects one row, and would go through all
+-- for each case.
 create or replace function ragdb_internal.eval_cases(declared ragdb.contract_nodes,
   corpus_id integer, tags text[])
 returns table (case_no integer, name text, origin text, query text, tags text[], k integer,

@@ -1,5 +1,29 @@
 -- Old runs of evals, dropped on record.
 
+-- Deletes those of some locked runs that are no baseline, and returns them. Who does not see yet
+-- that one was blessed begins again. Raises 40001.
+create or replace function ragdb_internal.delete_runs(run_ids uuid[]) returns ragdb.eval_runs[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_gone ragdb.eval_runs[];
+begin
+  with gone as (
+    delete from ragdb.eval_runs r
+      where r.run_id = any (run_ids)
+        and not exists (select from ragdb.eval_baselines b
+          where b.corpus_id = r.corpus_id and b.run_id = r.run_id)
+      returning r as run
+  )
+  select array_agg(g.run) into v_gone from gone g;
+  return v_gone;
+exception when foreign_key_violation then
+  raise exception 'a run was blessed meanwhile'
+    using errcode = '40001', detail = 'this transaction does not see the baseline yet',
+      hint = 'repeat the transaction';
+end $$;
+
 -- Which runs are to go is looked for again once they are locked: a run may have been blessed
 -- meanwhile.
 create or replace function ragdb.drop_eval_runs_before(before date, reason text default null)
@@ -22,14 +46,7 @@ begin
         select distinct on (n.corpus_id, n.rag, n.eval) n.run_id from ragdb.eval_runs n
         order by n.corpus_id, n.rag, n.eval, n.created_at desc, n.run_id desc)
     order by r.run_id for update of r);
-  with gone as (
-    delete from ragdb.eval_runs r
-      where r.run_id = any (v_locked)
-        and not exists (select from ragdb.eval_baselines b
-          where b.corpus_id = r.corpus_id and b.run_id = r.run_id)
-      returning r as run
-  )
-  select array_agg(g.run) into v_gone from gone g;
+  v_gone := ragdb_internal.delete_runs(v_locked);
   if v_gone is null then
     return;
   end if;

@@ -113,6 +113,21 @@ def test_of_a_drop_and_a_blessing_at_once_the_first_wins(clone: str) -> None:
         assert left(blessing) == {runs[2019], runs[2022]}
 
 
+def test_who_does_not_see_a_baseline_yet_begins_again(clone: str) -> None:
+    with psycopg.connect(clone) as blessing, psycopg.connect(clone) as dropping:
+        blessing.execute("select ragdb.create_corpus('docs')")
+        runs = in_years(blessing)
+        blessing.commit()
+        dropping.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        dropping.execute("select from ragdb.corpora")
+        blessing.execute("select ragdb.bless_run(%s)", (runs[2019],))
+        blessing.commit()
+        error = refused(dropping, DROP)
+        assert (error.sqlstate, error.diag.message_hint) == ("40001", "repeat the transaction")
+        dropping.rollback()
+        assert dropping.execute(DROP).fetchall() == [("docs", 2)]
+
+
 def test_old_runs_of_one_eval_are_not_compared_each_with_each(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('docs')")
     run(db, contract(REFUNDS))
