@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ragdb.ingest.report import Report
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 def settle(
-    db: Client, corpus: str, found: Found, report: Report, seen: Iterable[str], *, prune: bool
+    db: Client, corpus: str, found: Found, report: Report, seen: Collection[str], *, prune: bool
 ) -> None:
     """Remove them, or count what would go: in a dry run, and where nobody wants them removed."""
+    is_told = report.dry_run or not prune
+    lost = _of_files_of_records(db, corpus, found, seen, is_told=is_told)
     below = {(s.prefix, s.origin) for s in found.sources if s.prefix}
     for prefix, origin in sorted(below, key=str):
         # what lies in a folder that cannot be looked at is not gone
@@ -25,7 +27,6 @@ def settle(
                 report.not_pruned.append(prefix)
             continue
         keep = [uri for uri in seen if uri.startswith(prefix)]
-        is_told = report.dry_run or not prune
         gone = db.prune_sources(corpus, prefix, keep, origin, dry_run=is_told).documents_deleted
         if prune:
             report.pruned += gone
@@ -38,3 +39,25 @@ def settle(
             ]
         else:
             report.gone += gone
+    if prune:
+        report.pruned += lost
+    else:
+        report.gone += lost
+
+
+def _of_files_of_records(
+    db: Client, corpus: str, found: Found, seen: Collection[str], *, is_told: bool
+) -> int:
+    """Remove the documents that files were before they held records; returns how many went.
+
+    Of a folder they are among its sources that nothing was read as.
+    """
+    origins = {s.uri: s.origin for s in found.sources if s.prefix == f"{s.uri}#"}
+    for uri in origins.keys() & set(seen):
+        del origins[uri]
+    known = db.known_sources(corpus, list(origins)) if origins else []
+    gone = [row.uri for row in known if row.root == origins[row.uri]]
+    if not gone:
+        return 0
+    with db.connection.transaction(force_rollback=is_told):
+        return db.delete_sources(corpus, gone).documents_deleted

@@ -115,7 +115,7 @@ def _expand(
     if is_secret(root.name):
         raise ReadError("secret", "its name suggests a secret", "rename it if it is not one")
     uri = f"{prefix}/{uri_of(root.name)}" if prefix else uri_of(root.name)
-    records = f"{uri}#" if formats.has_records(root.name) else ""
+    records = f"{uri}#" if formats.may_have_records(root.name) else ""
     size = root.stat().st_size
     folder = printable(str(root.parent))
     yield Source(uri, root.parent, root.name, size, records, folder)

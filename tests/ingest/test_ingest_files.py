@@ -447,6 +447,37 @@ def test_records_that_are_gone_are_pruned(database: ragdb.Database, tmp_path: Pa
     assert database.corpus_info("records").documents == 3
 
 
+@pytest.mark.parametrize("way", ["folder", "file", "watch"])
+def test_a_file_that_became_chats_loses_its_document_and_gets_it_back_for_them(
+    database: ragdb.Database, folder: Path, way: str
+) -> None:
+    said = [{"role": role, "content": role} for role in ("user", "assistant")]
+    chats = [{"id": f"{n}", "messages": said} for n in range(2)]
+    file = folder / "talk.json"
+    file.write_text('{"title": "One"}')
+    (folder / "talk.json.md").write_text("Beside.")
+    path = file if way == "file" else folder
+    database.ingest(folder, corpus="docs", prefix="docs")
+    watch = watching.Watch([str(path)], {"prefix": "docs"})
+
+    def pruned(content: Any, **how: Any) -> int:
+        file.write_text(json.dumps(content))
+        options = {"prefix": "docs", "prune": True, **how}
+        found = watch.changed(interval=0.01)[0] if way == "watch" else look(path, options)
+        return Run(database, "docs", found, options).run().pruned
+
+    def left() -> set[str]:
+        return {row.source for row in database.list_documents("docs")} - beside
+
+    beside = {f"docs/{name}" for name in ("a.md", "b.txt", "deep/c.md", "talk.json.md")}
+    assert pruned(chats, dry_run=True) == 1
+    assert left() == {"docs/talk.json"}
+    assert pruned([*chats, {"id": "2", "messages": said}]) == 1
+    assert left() == {f"docs/talk.json#{n}" for n in range(3)}
+    assert pruned({"title": "One"}) == 3
+    assert left() == {"docs/talk.json"}
+
+
 def test_workers_change_nothing(
     database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
