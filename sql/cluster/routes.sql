@@ -3,7 +3,8 @@
 -- test names the one that has none.
 
 -- Lists how functions are routed, by their names. For corpus, detail finds the node; for each, it
--- says which rows count, and how many: a node is asked for all.
+-- says which rows count, and how many: a node is asked for all. For latest it says their order: a
+-- node is asked for as many.
 create or replace function ragdb_internal.route_lines()
 returns table (route text, detail text, names text)
 language sql immutable parallel safe
@@ -52,12 +53,17 @@ begin atomic
       'embedding_status'),
     ('each', 'true order by t.cid limit $2', 'list_blobs'),
     ('sum', null, 'count_corpora'),
-    ('each', null, 'list_eval_runs list_tools list_key_events corpora_with_chunks '
+    ('latest', 't.id desc limit $3', 'list_traces list_access_events'),
+    ('latest', 't.run_id desc limit $3', 'list_eval_runs'),
+    ('latest', 't.answer_id desc limit $3', 'list_answers'),
+    ('latest', 't.gate_id desc limit $3', 'list_gates'),
+    ('latest', 't.created_at desc, t.feedback_id desc limit $3', 'list_feedback'),
+    ('latest', 't.last_at desc, t.query, t.corpus limit $3', 'list_unanswered'),
+    ('each', null, 'list_tools list_key_events corpora_with_chunks '
       'job_status advice dead_roles verify '
       'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces '
-      'drop_access_events_before drop_eval_runs_before '
-      'list_access_events list_answers list_feedback list_gates list_peer_corpora list_traces '
-      'list_unanswered list_moves requeue_embeddings retry_failed'),
+      'drop_access_events_before drop_eval_runs_before list_peer_corpora list_moves '
+      'requeue_embeddings retry_failed'),
     ('some', null, 'claim_embeddings claim_queries claim_ingest_jobs claim_embed_jobs'),
     ('space', null, 'complete_embeddings fail_embeddings'),
     ('last', null, 'last_trace_id'),
@@ -100,7 +106,7 @@ begin atomic
 end;
 comment on function ragdb.cluster_routes is
   'Lists where a router of several databases sends each public function: corpus (the node of its '
-  'corpus), find (the first node that has what is named), each (node by node), sum (each node, and '
-  'the sums of what they count), all (the router and each node), some (the first node that has '
-  'work), space (the node that a number says), last (the node asked last), here (the router '
-  'itself) or refused, with the reason.';
+  'corpus), find (the first node that has what is named), each (node by node), latest (each node, '
+  'and the newest of what they list), sum (each node, and the sums of what they count), all (the '
+  'router and each node), some (the first node that has work), space (the node that a number '
+  'says), last (the node asked last), here (the router itself) or refused, with the reason.';

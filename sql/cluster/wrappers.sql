@@ -125,13 +125,16 @@ begin
       || case routine.kind when 'value' then ' return null;' else ' return;' end;
   elsif routine.route = 'here' then
     return v_itself;
-  elsif routine.route = 'sum' or routine.route = 'each' and routine.detail is not null then
+  elsif routine.route in ('sum', 'latest')
+    or routine.route = 'each' and routine.detail is not null
+  then
     return format('return query select %s from unnest(v_nodes) n (node) cross join lateral '
-      'ragdb_at.rows_of(ragdb_at.call(n.node, v_call, v_arguments, v_columns)) as t(%s) where %s;',
-      case when routine.route = 'each' then 't.*' else (
+      'ragdb_at.rows_of(ragdb_at.call(n.node, v_call, v_arguments, v_columns)) as t(%s)%s;',
+      case when routine.route <> 'sum' then 't.*' else (
         select string_agg(format('sum(t.%I)::%s', c.name, c.type), ', ' order by c.place)
-        from ragdb_internal.router_columns(routine.routine) c) end,
-      routine.columns, coalesce(routine.detail, 'true'));
+        from ragdb_internal.router_columns(routine.routine) c) end, routine.columns,
+      case routine.route when 'sum' then '' when 'each' then ' where ' else ' order by ' end
+        || coalesce(routine.detail, ''));
   end if;
   return format(E'foreach v_node in array v_nodes loop\n%s\nend loop;\n%s',
     case routine.route

@@ -555,10 +555,11 @@ class Functions(Caller):
 
     def cluster_routes(self) -> Rows[rows.ClusterRoutesRow]:
         """Lists where a router of several databases sends each public function: corpus (the node
-        of its corpus), find (the first node that has what is named), each (node by node), sum
-        (each node, and the sums of what they count), all (the router and each node), some
-        (the first node that has work), space (the node that a number says), last (the node
-        asked last), here (the router itself) or refused, with the reason.
+        of its corpus), find (the first node that has what is named), each (node by node),
+        latest (each node, and the newest of what they list), sum (each node, and the sums of
+        what they count), all (the router and each node), some (the first node that has work),
+        space (the node that a number says), last (the node asked last), here (the router
+        itself) or refused, with the reason.
         """
         return self._rows(calls.CLUSTER_ROUTES, rows.ClusterRoutesRow, locals())
 

@@ -96,7 +96,7 @@ def router(server18: Server, routed: str) -> Iterator[Connection]:
 def test_each_public_function_is_routed_or_refused(db: Connection) -> None:
     routes = "select function from ragdb.cluster_routes() where route is null"
     assert db.execute(routes).fetchall() == []
-    known = ("corpus", "find", "each", "sum", "all", "some", "space", "last", "here", "refused")
+    known = ("corpus", "find", "each", "latest", "sum", "all", "some", "space", "last", "here", "refused")
     found = db.execute("select * from ragdb.cluster_routes()").fetchall()
     assert {route for _, route, _ in found} == set(known)
     assert all(detail for _, route, detail in found if route in ("here", "all", "refused"))
@@ -183,6 +183,22 @@ def test_a_page_of_contracts_is_of_all_nodes(router: Connection) -> None:
         assert [found for (found,) in router.execute(page)] == ["k2", "k2", "k3", "k3"]
         everyone = f"select {name} from ragdb_at.{listed}()"
         assert len(router.execute(everyone).fetchall()) == 12
+
+
+def test_a_page_of_the_latest_is_of_all_nodes(router: Connection) -> None:
+    router.execute(NODE.replace("at_1", "at_2").replace("(1)", "(2)"))
+    # both nodes are this database here, so each trace is there twice
+    router.execute("select ragdb.put_text('c', 'a.txt', 'red apple')")
+    for n in range(3):
+        router.execute("select from ragdb.retrieve('c', 'apple', 1)")
+        router.execute("select ragdb.record_feedback('good', ragdb.last_trace_id())")
+    made = [id for (id,) in router.execute("select id from ragdb.list_traces()")]
+    page = "select id from ragdb_at.list_traces(count => 3, before => %s)"
+    newest, *others = [id for (id,) in router.execute(page, (None,))]
+    assert [newest, *others] == [made[0], made[0], made[1]]
+    assert [id for (id,) in router.execute(page, (made[1],))] == [made[2]] * 2
+    said = "select trace_id from ragdb_at.list_feedback(count => 2)"
+    assert [id for (id,) in router.execute(said)] == [made[0]] * 2
 
 
 def test_the_counts_of_all_nodes_are_added_up(router: Connection) -> None:
