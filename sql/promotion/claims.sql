@@ -20,26 +20,67 @@ return (
     where c.corpus_id = claim_evidence.corpus_id
       and c.chunk_id = any (claim_evidence.chunk_ids));
 
+-- Returns the number of the first text that says a claim, else of the first that may be misread,
+-- else 1; and what quotes are compared with of the texts, which is made once for all claims.
+create or replace function ragdb_internal.text_of_claim(
+  claim text, texts text[], inout letters text[], out text_no integer)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_claim text;
+begin
+  for i in 1 .. cardinality(texts) loop
+    if ragdb_internal.apart_at(texts[i], claim) > 0 then
+      text_no := i;
+      return;
+    end if;
+    v_claim := coalesce(v_claim, rtrim((ragdb_internal.quotable(claim)).letters));
+    letters[i] := coalesce(letters[i], (ragdb_internal.quotable(texts[i])).letters);
+    if ragdb_internal.apart_at(letters[i], v_claim) > 0 then
+      text_no := i;
+      return;
+    end if;
+  end loop;
+  for i in 1 .. cardinality(texts) loop
+    if (ragdb_internal.misread_run(letters[i], v_claim)).first is not null then
+      text_no := i;
+      return;
+    end if;
+  end loop;
+  text_no := 1;
+end $$;
+
 -- Returns a text as an answer whose every sentence quotes a chunk of the evidence. Each sentence is
 -- cited to the chunk that says it, or to the first where none does: then the check says what is
 -- missing.
 create or replace function ragdb_internal.claimed(text text, evidence jsonb) returns jsonb
-language sql immutable parallel safe
-return (
-  select pg_catalog.jsonb_build_object('answer', claimed.text,
-      'citations', coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
-        'source_id', k.source_id, 'chunk_id', k.chunk_id,
-        'quote', ragdb_internal.claim_of(s.sentence), 'answer_start', s.start_offset,
-        'answer_end', s.end_offset) order by s.start_offset), '[]'))
-    from ragdb_internal.sentences(claimed.text) s
-    cross join lateral (
-      select c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id
-        from pg_catalog.jsonb_array_elements(claimed.evidence -> 'chunks')
-          with ordinality c (chunk, n)
-        cross join lateral ragdb_internal.find_quote(
-          c.chunk ->> 'text', ragdb_internal.claim_of(s.sentence)) f
-        order by coalesce(f.method in ('exact', 'normalised'), false) desc,
-          f.method is not null desc, c.n limit 1) k);
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_texts constant text[] := array(
+    select c.chunk ->> 'text' from jsonb_array_elements(evidence -> 'chunks')
+      with ordinality c (chunk, n) order by c.n);
+  v_letters text[];
+  v_text_no integer;
+  v_sentence record;
+  v_citations jsonb := '[]';
+begin
+  for v_sentence in
+    select s.start_offset, s.end_offset, ragdb_internal.claim_of(s.sentence) as claim
+      from ragdb_internal.sentences(text) s where v_texts <> '{}' order by s.start_offset
+  loop
+    select f.letters, f.text_no into v_letters, v_text_no
+      from ragdb_internal.text_of_claim(v_sentence.claim, v_texts, v_letters) f;
+    v_citations := v_citations || jsonb_build_object(
+      'source_id', evidence #> array['chunks', (v_text_no - 1)::text, 'source_id'],
+      'chunk_id', evidence #> array['chunks', (v_text_no - 1)::text, 'chunk_id'],
+      'quote', v_sentence.claim, 'answer_start', v_sentence.start_offset,
+      'answer_end', v_sentence.end_offset);
+  end loop;
+  return jsonb_build_object('answer', text, 'citations', v_citations);
+end $$;
 
 -- Returns what ragdb.check_citations says of each claim of a text, counted from 0, as quotes of
 -- some chunks of a trace.

@@ -161,6 +161,16 @@ def test_the_letters_of_a_chunk_that_is_cited_for_numbers_of_an_answer(db: Conne
     assert found == [(10,)]
 
 
+def test_a_misreading_of_a_claim_that_another_chunk_says(db: Connection) -> None:
+    chunks = [{"source_id": uri, "chunk_id": uri, "text": text} for uri, text in TEXTS.items()]
+    with calls(db, "misread_run", 0), calls(db, "quotable", 19 + 19):
+        [[claimed]] = db.execute(
+            "select ragdb_internal.claimed(%s, %s)",
+            (" ".join(TEXTS.values()), json.dumps({"chunks": chunks})),
+        ).fetchall()
+    assert [c["chunk_id"] for c in claimed["citations"]] == list(TEXTS)
+
+
 def test_the_policy_of_slices_that_are_built_together(db: Connection) -> None:
     chat(db, [message(n, [n - 1] if n else []) for n in range(5)])
     anchors = [uuid(n) for n in range(5)] + ["gone"]
