@@ -114,9 +114,13 @@ def server(tools: Tools) -> Server[Any]:
         content = types.TextContent(type="text", text=text)
         return types.CallToolResult(content=[content], structured_content=json.loads(text))
 
-    async def list_prompts(_: Context, __: Any) -> types.ListPromptsResult:
+    async def list_prompts(
+        _: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        after = (params.cursor if params else None) or ""
         with _as_protocol_error(tools):
-            return types.ListPromptsResult(prompts=await _run(tools.prompts))
+            found: types.ListPromptsResult = await _run(lambda: tools.prompts(after))
+            return found
 
     async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         given: Mapping[str, str] = params.arguments or {}

@@ -98,10 +98,15 @@ class Tools(Served):
         tools = {name: name for name in self.always()}
         return spoken(text, VERBS | tools | {"list_tools": "tools/list", "get_chunk": "fetch"})
 
-    def prompts(self) -> list[types.Prompt]:
+    def prompts(self, after: str) -> types.ListPromptsResult:
+        """Those behind one by name; where there are more, the cursor is the last one's name."""
         with self.database() as db:
-            bound = [row for row in self.tools_of_contracts(db) if row.kind == "prompt"]
-        return [
+            bound = [
+                row
+                for row in self.tools_of_contracts(db)
+                if row.kind == "prompt" and row.name > after
+            ]
+        found = [
             types.Prompt(
                 name=row.name,
                 title=row.title,
@@ -115,8 +120,10 @@ class Tools(Served):
                     for name, schema in row.input_schema["properties"].items()
                 ],
             )
-            for row in bound
+            for row in bound[:LISTED]
         ]
+        cursor = found[-1].name if len(bound) > LISTED else None
+        return types.ListPromptsResult(prompts=found, next_cursor=cursor)
 
     def prompt(self, name: str, arguments: Json) -> types.GetPromptResult:
         """The query, and evidence in which no document can forge another's beginning."""

@@ -840,6 +840,25 @@ def test_a_prompt_of_a_contract_comes_with_its_evidence(dsn: str) -> None:
     talk(dsn, conversation)
 
 
+def test_prompts_come_in_pages(clone: str) -> None:
+    names = [f"P{n}" for n in range(1000, 1205)]
+    retriever = PROMPT.partition("tool ")[0]
+    prompts = "".join(
+        f"prompt name={name}\n  retrieve retriever=MoreSearch query=refunds\n" for name in names
+    )
+    with ragdb.connect(clone) as db:
+        db.apply_contract(db.parse_contract(retriever + prompts, "many"))
+
+    async def conversation(client: Client) -> None:
+        pages = [await client.list_prompts()]
+        while pages[-1].next_cursor is not None:
+            pages.append(await client.list_prompts(cursor=pages[-1].next_cursor))
+        listed = [[prompt.name for prompt in page.prompts] for page in pages]
+        assert listed == [names[:100], names[100:200], names[200:]]
+
+    talk(clone, conversation)
+
+
 def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str) -> None:
     with ragdb.connect(dsn) as db:
         (hit, *_) = db.search("more", "refunds")
