@@ -49,12 +49,12 @@ begin
     order by r.score desc limit 1 offset score_of_last.k - 1);
 end $$;
 
--- Drops from ranked chunks of a corpus what ties with the k-th and comes after it by its id, where
--- many tie, as those of records that are alike. The first are found in the order of the ids, unless
--- so few of the corpus tie that to read all of these takes less time. Sorts are off, so that the
--- index has this order; a list in `is true` is a hashed subplan.
+-- Drops from ranked chunks of some corpora what ties with the k-th and comes after it by its id,
+-- where many tie, as those of records that are alike. The first of each corpus are found in the
+-- order of the ids, unless so few of it tie that to read all of these takes less time. Sorts are
+-- off, so that the index has this order; a list in `is true` is a hashed subplan.
 create or replace function ragdb_internal.first_of_ties(
-  corpus ragdb.corpora, ranked ragdb_internal.ranked[], k integer)
+  corpora ragdb.corpora[], ranked ragdb_internal.ranked[], k integer)
 returns ragdb_internal.ranked[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -62,20 +62,26 @@ set enable_sort = off
 as $$
 declare
   v_last constant float8 := ragdb_internal.score_of_last(ranked, k);
-  v_tied constant integer[] := array(
-    select r.chunk_no from unnest(ranked) r where r.score = v_last);
+  v_corpus record;
   v_first integer[];
 begin
-  if cardinality(v_tied)::float8 ^ 2 < k::float8 * corpus.chunks then
-    return ranked;
-  end if;
-  v_first := array(
-    select c.chunk_no from ragdb.chunks c
-    where c.corpus_id = corpus.corpus_id and (c.chunk_no in (select unnest(v_tied))) is true
-    order by c.chunk_id limit k);
-  return array(
-    select r from unnest(ranked) r
-    where r.score > v_last or r.score = v_last and r.chunk_no = any (v_first));
+  for v_corpus in
+    select c.corpus_id, array_agg(r.chunk_no) as tied
+    from unnest(ranked) r join unnest(corpora) c on c.corpus_id = r.corpus_id
+    where r.score = v_last
+    group by c.corpus_id, c.chunks having count(*)::float8 ^ 2 >= k::float8 * c.chunks
+  loop
+    v_first := array(
+      select c.chunk_no from ragdb.chunks c
+      where c.corpus_id = v_corpus.corpus_id
+        and (c.chunk_no in (select unnest(v_corpus.tied))) is true
+      order by c.chunk_id limit k);
+    ranked := array(
+      select r from unnest(ranked) r
+      where r.score > v_last or r.score = v_last
+        and (r.corpus_id <> v_corpus.corpus_id or r.chunk_no = any (v_first)));
+  end loop;
+  return ranked;
 end $$;
 
 -- Returns the k best of ranked chunks of some corpora as hits, by score, then chunk id; in the

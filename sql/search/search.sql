@@ -71,8 +71,8 @@ begin
     perform ragdb_internal.say_of_query(
       v_corpora, null, v_statistics, v_request, v_ranked = '{}');
   end if;
-  if cardinality(v_ranked) >= 1000 + k and cardinality(v_corpora) = 1 then
-    v_ranked := ragdb_internal.first_of_ties(v_corpora[1], v_ranked, k);
+  if cardinality(v_ranked) >= 1000 + k then
+    v_ranked := ragdb_internal.first_of_ties(v_corpora, v_ranked, k);
   end if;
   return query
     select h.* from ragdb_internal.hits(
