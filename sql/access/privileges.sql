@@ -64,7 +64,8 @@ begin
         'retrieve last_trace_id get_trace trace_hits list_traces find_trace record_failure '
         'list_rerankers rerank_depth record_rerank trace_reranks verify_trace'),
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
-      ('traces', 'ragdb_admin', 'drop_traces_before erase_traces bind_reranker'),
+      ('traces', 'ragdb_admin',
+        'drop_traces_before drop_kept_queries_before erase_traces bind_reranker'),
       ('corpora', 'ragdb_reader',
         'put_text put_texts create_corpus drop_corpus list_corpora count_corpora list_parts '
         'corpus_info '

@@ -62,7 +62,8 @@ begin atomic
     ('each', null, 'list_tools list_key_events corpora_with_chunks '
       'job_status advice dead_roles verify '
       'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces '
-      'drop_access_events_before drop_eval_runs_before list_peer_corpora list_moves '
+      'drop_kept_queries_before drop_access_events_before drop_eval_runs_before '
+      'list_peer_corpora list_moves '
       'requeue_embeddings retry_failed'),
     ('some', null, 'claim_embeddings claim_queries claim_ingest_jobs claim_embed_jobs'),
     ('space', null, 'complete_embeddings fail_embeddings'),

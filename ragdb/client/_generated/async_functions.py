@@ -506,6 +506,11 @@ class AsyncFunctions(AsyncCaller):
     async def drop_history(self, corpus: str) -> int:
         return await self._value(calls.DROP_HISTORY, locals())
 
+    async def drop_kept_queries_before(self, before: date) -> Rows[rows.DropKeptQueriesBeforeRow]:
+        return await self._rows(
+            calls.DROP_KEPT_QUERIES_BEFORE, rows.DropKeptQueriesBeforeRow, locals()
+        )
+
     async def drop_part_statistics(self, corpus: str, part: str) -> int:
         return await self._value(calls.DROP_PART_STATISTICS, locals())
 

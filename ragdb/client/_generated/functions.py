@@ -943,6 +943,15 @@ class Functions(Caller):
         """
         return self._value(calls.DROP_HISTORY, locals())
 
+    def drop_kept_queries_before(self, before: date) -> Rows[rows.DropKeptQueriesBeforeRow]:
+        """Drops what ragdb.put_query_embedding and ragdb.embed_query kept under questions, or
+        has waited for a worker, since before a day (UTC), of every corpus, with the
+        embeddings that no trace names, and returns how many of each. Who asks such a question
+        by meaning again has it embedded again. A transaction of repeatable read leaves the
+        embeddings to the next call. Raises RG400.
+        """
+        return self._rows(calls.DROP_KEPT_QUERIES_BEFORE, rows.DropKeptQueriesBeforeRow, locals())
+
     def drop_part_statistics(self, corpus: str, part: str) -> int:
         """Has the statistics of a corpus count a part on another server no more, because it is
         gone or has come here, and returns how many lexemes that changed. Raises RG400, RG401,

@@ -11,6 +11,7 @@ import pytest
 from ragdb.client.calling import Reals
 from tests.conftest import Connection, Server
 from tests.embedding import ENCODER, embed, make_corpus, one
+from tests.refusal import refused
 from tests.sql.traces.test_traces_waits import calling, held
 from tests.waiting import until
 
@@ -82,6 +83,39 @@ def test_an_embedding_goes_with_the_last_trace_that_names_it(any_docs: Connectio
     assert [kept(db, q) for q in ("gone", "asked again", "put")] == [0, 1, 1]
     assert one(db, "select verdict from ragdb.replay(%s)", later) == "exact"
     assert one(db, "select is_ready from ragdb.query_embedding_state('docs', 'put')")
+
+
+def test_what_is_kept_under_an_old_question_is_dropped_by_itself(any_docs: Connection) -> None:
+    db = any_docs
+    kept_at = {"old": "2019-12-31", "traced": "2019-12-31", "new": "2020-01-01"}
+    trace = ask(db, "traced", "2019-12-31")
+    for question, at in kept_at.items():
+        with db.transaction():
+            db.execute("select set_config('ragdb.now', %s, true)", (f"{at} 10:00:00+00",))
+            embedding = Reals(ENCODER.encode([question])[0])
+            db.execute("select ragdb.put_query_embedding('docs', %s, %s)", (question, embedding))
+    for question in ("waits", "waits now"):
+        assert not one(db, "select ragdb.request_query_embedding('docs', %s)", question)
+    db.execute("update ragdb.embedded_queries set due_at = '2019-06-01' where query_text = 'waits'")
+    db.execute("set local role admin")
+    drop = "select * from ragdb.drop_kept_queries_before('2020-01-01')"
+    assert db.execute(drop).fetchall() == [("docs", 3)]
+    assert db.execute(drop).fetchall() == []
+    db.execute("reset role")
+    assert [kept(db, question) for question in kept_at] == [0, 1, 1]
+    assert one(db, "select verdict from ragdb.replay(%s)", trace) == "exact"
+    state = "select is_ready from ragdb.query_embedding_state('docs', %s)"
+    assert [one(db, state, question) for question in kept_at] == [False, False, True]
+    left = "select query_text from ragdb.embedded_queries where query_text is not null"
+    assert db.execute(left).fetchall() == [("waits now",)]
+
+
+def test_only_an_admin_drops_what_is_kept_and_only_of_days_that_ended(db: Connection) -> None:
+    drop = "select ragdb.drop_kept_queries_before(%s)"
+    assert refused(db, drop, "2100-01-01").sqlstate == "RG400"
+    db.execute("set local role writer")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), db.transaction():
+        db.execute(drop, ("2020-01-01",))
 
 
 def test_a_retrieval_under_way_keeps_the_embedding_that_it_found(

@@ -11,6 +11,14 @@ from ragdb.client.results import Row
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class DropKeptQueriesBeforeRow(Row):
+    """A row of `drop_kept_queries_before`."""
+
+    corpus: str
+    queries: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class DropTracesBeforeRow(Row):
     """A row of `drop_traces_before`."""
 
