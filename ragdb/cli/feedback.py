@@ -60,12 +60,14 @@ def cases(
     session: Session,
     corpus: Corpus,
     since: Since = None,
+    after: Annotated[str, typer.Option(help="Only cases whose query comes after this.")] = "",
+    limit: Annotated[int | None, typer.Option(help="Largest number of cases; else all.")] = None,
 ) -> None:
     """Print the cases that feedback makes, as JSONL for `ragdb eval import --queries`."""
     from ragdb.cli.times import moment
 
     with session.connect() as db:
-        made = db.feedback_cases(corpus, moment("--since", since))
+        made = db.feedback_cases(corpus, moment("--since", since), after, limit)
     session.jsonl(
         [
             {"_id": case["name"], "text": case["query"], **{n: case[n] for n in ("tags", "labels")}}

@@ -37,6 +37,9 @@ class FeedbackList(BaseModel):
 
 
 class FeedbackCases(BaseModel):
+    """Cases in the order of their queries; the next page begins after `next`, null at the end."""
+
+    next: str | None
     cases: list[dict[str, Any]]
 
 
@@ -78,8 +81,12 @@ def register(app: FastAPI, server: Server) -> None:
         _: Token,
         corpus: InCorpus = None,
         since: Annotated[AwareDatetime | None, Query(description="Given then or later.")] = None,
+        after: Annotated[str, Query(max_length=32768, description="The last query seen.")] = "",
+        count: Count | None = None,
     ) -> Answer:
-        """Return the cases with labels that feedback makes for an eval."""
+        """Return the cases with labels that feedback makes for an eval: all, or `count` of them."""
         async with server.transaction(request) as db:
             named = await server.corpus(db, corpus)
-            return Answer({"cases": await db.feedback_cases(named, since)})
+            listed = await db.feedback_cases(named, since, after, count)
+        goes_on = listed[-1]["query"] if len(listed) == count else None
+        return Answer({"cases": listed, "next": goes_on})

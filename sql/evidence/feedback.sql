@@ -148,7 +148,8 @@ begin atomic
     group by v.query_text, k.source, k.start_offset, k.end_offset;
 end;
 
-create or replace function ragdb.feedback_cases(corpus text, since timestamptz default null)
+create or replace function ragdb.feedback_cases(
+  corpus text, since timestamptz default null, after text default '', count integer default null)
 returns jsonb
 language plpgsql stable security definer -- feedback and traces are granted to nobody
 set search_path = pg_catalog, pg_temp
@@ -158,22 +159,28 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(feedback_cases.corpus, 'read', true);
 begin
+  perform ragdb_internal.check_paged('', after, 'query'),
+    ragdb_internal.check_listed(coalesce(count, 1), 'cases');
   return (
     with judged as (
-      select v.query_text, max(v.vote) as best, jsonb_agg(jsonb_build_object('source', v.source,
+      select v.query_text, jsonb_agg(jsonb_build_object('source', v.source,
           'start', v.start_offset, 'end', v.end_offset, 'grade', (v.vote > 0)::integer)
           order by v.vote desc, v.source, v.start_offset) as labels
         from ragdb_internal.feedback_votes(v_corpus.corpus_id, since) v
         where v.vote <> 0 and v.start_offset < v.end_offset
-        group by v.query_text)
+          and v.query_text > after collate "C"
+        group by v.query_text having max(v.vote) > 0
+        order by v.query_text collate "C" limit feedback_cases.count)
     select coalesce(jsonb_agg(jsonb_build_object(
         'name', 'feedback ' || left(encode(sha256(ragdb_internal.utf8(j.query_text)), 'hex'), 16),
         'query', j.query_text, 'tags', jsonb_build_array('feedback'), 'labels', j.labels)
         order by j.query_text collate "C"), '[]')
-      from judged j where j.best > 0);
+      from judged j);
 end $$;
 comment on function ragdb.feedback_cases is
   'Returns the cases that feedback makes for ragdb.import_eval, from the retrievals that the '
   'caller may read: a question with what people called good (grade 1) and bad (grade 0), as spans '
   'of documents. A question has to have something good, the corpus to keep its text, and the '
-  'chunk to be as it was; verdicts that cancel each other say nothing. Raises RG400, RG401, RG404.';
+  'chunk to be as it was; verdicts that cancel each other say nothing. They come in the order of '
+  'their questions; a page begins after one, and has at most count (1 to 10000; null: all). Raises '
+  'RG400, RG401, RG404.';

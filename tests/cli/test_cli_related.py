@@ -168,6 +168,7 @@ def test_feedback_is_given_listed_and_made_into_cases(run: Run, filled: str) -> 
     assert case["text"] == ANSWERED[0]
     assert [label["source"] for label in case["labels"]] == [hits[0].source]
     assert "1 case;" in done.stderr
+    assert run("feedback", "cases", "docs", "--after", ANSWERED[0], "--limit", "1").stdout == ""
     assert run("feedback", "add", trace, "fine").exit_code == 2
     assert run("feedback", "add", trace, "good", "--chunk", "nothing").exit_code == 2
     unknown = "00000000-0000-7000-8000-000000000000"

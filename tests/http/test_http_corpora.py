@@ -249,6 +249,25 @@ def test_a_personal_corpus_is_in_nothing_that_all_corpora_are_asked_for(library:
         assert library("POST", path, body).status == 404, path
 
 
+def test_cases_of_feedback_come_in_pages(library: Api) -> None:
+    with psycopg.connect(library.dsn, user="reader", autocommit=True) as db:
+        for query in ("grinder", "trailer"):
+            db.execute(
+                "select ragdb.record_feedback('good', trace_id, chunk_id => chunk_id)"
+                " from ragdb.retrieve('handbook', %s, 1)",
+                (query,),
+            )
+    path = "/api/feedback/cases?corpus=handbook"
+    whole = library("GET", path).body
+    assert ([c["query"] for c in whole["cases"]], whole["next"]) == (["grinder", "trailer"], None)
+    first = library("GET", f"{path}&count=1").body
+    assert first == {"cases": whole["cases"][:1], "next": "grinder"}
+    assert library("GET", f"{path}&after=grinder&count=2").body == {
+        "cases": whole["cases"][1:],
+        "next": None,
+    }
+
+
 def test_the_slice_of_an_anchor_is_what_the_token_route_takes(library: Api) -> None:
     made = library("POST", "/api/slice", {"anchor_turn_id": ANCHOR_OF_DESK}).body["slice"]
     assert library("POST", "/api/verify_token", made).body == {"valid": True, "reason": None}

@@ -749,7 +749,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.FAIL_QUERY, locals())
 
-    async def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+    async def feedback_cases(
+        self, corpus: str, since: datetime | None = None, after: str = "", count: int | None = None
+    ) -> Any:
         return await self._value(calls.FEEDBACK_CASES, locals())
 
     async def filter_admissible(

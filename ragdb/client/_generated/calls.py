@@ -517,7 +517,10 @@ FAIL_QUERY = Call(
         "error": "text",
     },
 )
-FEEDBACK_CASES = Call("feedback_cases", {"corpus": "text", "since": "timestamp with time zone"})
+FEEDBACK_CASES = Call(
+    "feedback_cases",
+    {"corpus": "text", "since": "timestamp with time zone", "after": "text", "count": "integer"},
+)
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )

@@ -1387,12 +1387,15 @@ class Functions(Caller):
         """
         self._run(calls.FAIL_QUERY, locals())
 
-    def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+    def feedback_cases(
+        self, corpus: str, since: datetime | None = None, after: str = "", count: int | None = None
+    ) -> Any:
         """Returns the cases that feedback makes for ragdb.import_eval, from the retrievals that
         the caller may read: a question with what people called good (grade 1) and bad (grade
         0), as spans of documents. A question has to have something good, the corpus to keep
         its text, and the chunk to be as it was; verdicts that cancel each other say nothing.
-        Raises RG400, RG401, RG404.
+        They come in the order of their questions; a page begins after one, and has at most
+        count (1 to 10000; null: all). Raises RG400, RG401, RG404.
         """
         return self._value(calls.FEEDBACK_CASES, locals())
 

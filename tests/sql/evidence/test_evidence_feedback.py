@@ -87,6 +87,25 @@ def test_a_verdict_is_kept_with_who_gave_it_and_shown_to_bi(docs: Connection) ->
     assert docs.execute(facts).fetchall() == [(*shown, "Nobody parks there.")]
 
 
+def test_cases_come_in_pages(docs: Connection) -> None:
+    for query in ("towed", "parked", "library"):
+        trace, (first, *_) = asked(docs, query)
+        says(docs, "good", trace, chunk_id=first)
+
+    def page(arguments: str) -> list[str]:
+        asked_for = f"select ragdb.feedback_cases('docs', {arguments})"
+        ((made,),) = docs.execute(asked_for.encode()).fetchall()
+        return [case["query"] for case in made]
+
+    everything = [case["query"] for case in cases(docs)]
+    assert everything == sorted(everything)
+    assert len(everything) == 3
+    assert page("count => 2") == everything[:2]
+    assert page(f"after => '{everything[1]}', count => 2") == everything[2:]
+    assert page(f"after => '{everything[0]}'") == everything[1:]
+    assert page(f"after => '{everything[2]}'") == []
+
+
 @pytest.mark.parametrize(
     ("call", "code"),
     [
@@ -102,6 +121,8 @@ def test_a_verdict_is_kept_with_who_gave_it_and_shown_to_bi(docs: Connection) ->
         ("list_feedback('absent')", "RG404"),
         ("feedback_cases('absent')", "RG404"),
         ("feedback_cases(null)", "RG400"),
+        ("feedback_cases('docs', count => 0)", "RG400"),
+        ("feedback_cases('docs', after => null)", "RG400"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(docs: Connection, call: str, code: str) -> None:
