@@ -100,7 +100,7 @@ def register(app: FastAPI, server: Server) -> None:
         diag = problem.diag
         state = problem.sqlstate or ""
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(problem).__name__).upper()
-        message = diag.message_primary or name
+        message = diag.message_primary or str(problem)
         if state == "RG434":
             message = f"Slice generation failed: Anchor turn not found: {message}"
         hint = spoken(request, diag.message_hint)

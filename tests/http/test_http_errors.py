@@ -622,3 +622,14 @@ def test_a_number_that_no_argument_holds_is_named(
 ) -> None:
     answer = api("GET", f"/api/corpora/docs/{path}?{name}={number}")
     assert (answer.status, answer.body["error"].split(":")[0]) == (400, f"query.{name}")
+
+
+def test_what_the_server_itself_refuses_is_said_in_its_words(start: Start) -> None:
+    api = start()
+    contract = "corpus name=docs\nretriever name=R corpus=docs mode=lexical topK=2 rerank=tiny\n"
+    with psycopg.connect(api.dsn) as db:
+        db.execute("select ragdb.bind_reranker('tiny', '/models/tiny', repeat('ab', 32))")
+        db.execute("select ragdb.apply_contract(%s, 'reranked')", (contract,))
+    answer = api("POST", "/api/ask", {"question": "what of refunds?", "retriever": "R"})
+    assert (answer.status, answer.body["code"]) == (404, "RERANKER_NOT_FOUND")
+    assert answer.body["error"].startswith("model '/models/tiny' is neither a folder")
