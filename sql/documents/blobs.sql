@@ -16,6 +16,24 @@ return coalesce((
     where b.cid = blob_type.cid and ragdb_internal.privilege(c) >= 1
     order by b.corpus_id limit 1));
 
+-- Notes that the caller has put a blob, and what it calls it now: a type that was given by mistake
+-- is put right by putting the bytes again. Only another type locks the row that is there.
+create or replace function ragdb_internal.note_upload(cid text, media_type text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.blob_uploads (cid, role, role_oid, media_type)
+    values (note_upload.cid, ragdb_internal.caller(), ragdb_internal.caller_oid(),
+      note_upload.media_type)
+    on conflict on constraint blob_uploads_are_unique do nothing;
+  if not found then
+    update ragdb.blob_uploads u set media_type = note_upload.media_type
+      where u.cid = note_upload.cid and ragdb_internal.is_caller(u.role, u.role_oid)
+        and u.media_type <> note_upload.media_type;
+  end if;
+end $$;
+
 -- A session keeps its plans, of its foreign keys, too, and may have made them when there was none.
 create or replace function ragdb.put_blob(
   bytes bytea, media_type text, corpus text default null)
@@ -56,19 +74,17 @@ begin
     perform from ragdb.blobs b where b.cid = v_cid for key share;
     exit when found;
   end loop;
-  insert into ragdb.blob_uploads (cid, role, role_oid, media_type)
-    values (v_cid, ragdb_internal.caller(), ragdb_internal.caller_oid(), put_blob.media_type)
-    on conflict on constraint blob_uploads_are_unique do nothing;
+  perform ragdb_internal.note_upload(v_cid, put_blob.media_type);
   if v_id is not null then
     perform ragdb_internal.bring_blobs(v_id, array[v_cid]);
   end if;
   return v_cid;
 end $$;
 comment on function ragdb.put_blob is
-  'Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits; the '
-  'media type that the caller, or whoever brought them to the corpus, gave first stays. Readers of '
-  'the corpus may read them, and of every corpus in which the caller puts their document. Raises '
-  'RG400, RG401, RG404, RG470.';
+  'Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits. Of the '
+  'media types that the caller gives the last one counts; that by which a corpus got the bytes '
+  'stays there. Readers of the corpus may read them, and of every corpus in which the caller puts '
+  'their document. Raises RG400, RG401, RG404, RG470.';
 
 create or replace function ragdb.get_blob(cid text)
 returns setof ragdb.blob

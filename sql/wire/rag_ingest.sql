@@ -95,7 +95,8 @@ begin
   if not ragdb_internal.is_readable(v_blob.media_type, v_blob.head) then
     raise exception 'blobs of type % are not read', ragdb_internal.quote(v_blob.media_type)
       using errcode = 'RG452', detail = 'one document is one blob',
-        hint = 'docs/ingest.md lists what is read; ragdb ingest reads JSONL and mbox';
+        hint = 'put the bytes again with the media type of their file, such as text/markdown; '
+          'docs/ingest.md lists what is read, and ragdb ingest reads JSONL and mbox, too';
   end if;
 end $$;
 

@@ -436,6 +436,15 @@ def test_too_large_a_body_is_refused_before_it_is_read(start: Start) -> None:
     check(named, 400, "BAD_REQUEST")
 
 
+def test_a_form_is_not_kept_in_place_of_the_file_that_it_carries(api: Api) -> None:
+    sent = b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n# Kites\r\n--x--\r\n'
+    kind = "Multipart/form-data; boundary=x"
+    answer = api("POST", "/api/blobs", sent, role="writer", Content_Type=kind)
+    body = check(answer, 400, "BAD_REQUEST")
+    assert "--data-binary @FILE" in body["details"]["hint"]
+    assert api("GET", "/api/blobs", role="writer").body["blobs"] == []
+
+
 def test_a_body_that_hides_its_length_is_cut_off(start: Start) -> None:
     api = start("--max-body", "1000")
     connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=120)

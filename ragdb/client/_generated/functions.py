@@ -2466,9 +2466,9 @@ class Functions(Caller):
 
     def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
-        digits; the media type that the caller, or whoever brought them to the corpus, gave
-        first stays. Readers of the corpus may read them, and of every corpus in which the
-        caller puts their document. Raises RG400, RG401, RG404, RG470.
+        digits. Of the media types that the caller gives the last one counts; that by which a
+        corpus got the bytes stays there. Readers of the corpus may read them, and of every
+        corpus in which the caller puts their document. Raises RG400, RG401, RG404, RG470.
         """
         return self._value(calls.PUT_BLOB, locals())
 

@@ -92,6 +92,21 @@ def test_a_blob_of_a_corpus_or_of_another_is_not_taken_back(docs: Connection) ->
     assert docs.execute("select count(*) from ragdb.get_blob(%s)", (cid,)).fetchone() == (1,)
 
 
+def test_a_media_type_given_by_mistake_is_put_right_by_putting_the_bytes_again(
+    docs: Connection,
+) -> None:
+    docs.execute("select ragdb.grant_corpus('docs', 'writer', 'write')")
+    cid = cid_of(docs, "put_blob('same', 'x/y')")
+    docs.execute("set local role writer")
+    for kind in ("application/x-www-form-urlencoded", "text/markdown"):
+        assert cid_of(docs, f"put_blob('same', '{kind}')") == cid
+        assert listed(docs) == [(cid, kind, 4, False)]
+        seen = docs.execute("select media_type from ragdb.get_blob(%s)", (cid,)).fetchall()
+        assert seen == [(kind,)]
+    docs.execute("reset role")
+    assert listed(docs) == [(cid, "x/y", 4, False)]
+
+
 def test_an_admin_takes_a_blob_from_all_who_put_it(docs: Connection) -> None:
     docs.execute("select ragdb.grant_corpus('docs', 'writer', 'write')")
     for role in ("writer", "admin"):

@@ -415,6 +415,11 @@ def test_a_media_type_that_no_reader_knows_is_a_bad_request(
     answer = call(docs, "rag_ingest", {"params": {"corpus": "docs"}, "input": {"doc_cid": cid}})
     assert answer["error"] == ("partition" if readable else "bad_request")
     assert answer.get("sqlstate") == (None if readable else "RG452")
+    if not readable:  # the hint says what to do, and that helps
+        assert "put the bytes again" in answer["hint"]
+        docs.execute("select ragdb.put_blob(%s, 'text/plain')", (head,))
+        answer = call(docs, "rag_ingest", {"params": {"corpus": "docs"}, "input": {"doc_cid": cid}})
+        assert answer["error"] == "partition"
 
 
 def test_what_readers_read_is_what_may_be_ingested(docs: Connection) -> None:
