@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date, time
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -13,13 +16,28 @@ BYTES = (bytes, bytearray, memoryview)
 MOST = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
 
 
+def _plain(value: Any) -> str:
+    """A value that JSON has no type for, as ragdb reads it there."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    name = type(value).__name__
+    raise TypeError(f"JSON has no {name}: give a list, a dict, a text, a number or a time")
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, default=_plain)
+
+
 def sent(value: Any, kind: str, name: str, function: str) -> Any:
     """A dict or list for a jsonb argument is wrapped, and bytea[] written as text.
 
     Raises TypeError for bytes where a text is wanted, InvalidArgument for a number that is no such.
+    psycopg raises it for what JSON has no type for.
     """
     if kind == "jsonb":
-        return value if value is None or isinstance(value, Jsonb) else Jsonb(value)
+        return value if value is None or isinstance(value, Jsonb) else Jsonb(value, _dumps)
     if kind == "bytea[]" and value is not None:
         # psycopg doubles their backslashes without standard_conforming_strings
         return [part if part is None else rf"\x{part.hex()}" for part in value]

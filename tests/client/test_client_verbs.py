@@ -9,7 +9,7 @@ import inspect
 import pickle
 import threading
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -70,6 +70,19 @@ def test_a_number_that_no_integer_holds_is_named(db: ragdb.Database, k: int, sho
         db.search("docs", "refunds", k=k)
     with pytest.raises(InvalidArgument, match=r"^k is 2147483647\n"):
         db.search("docs", "refunds", k=2**31 - 1)
+
+
+def test_times_and_uuids_of_python_are_taken_in_json(db: ragdb.Database) -> None:
+    said = datetime(2026, 3, 2, 23, 30, tzinfo=timezone(-timedelta(hours=5)))  # the third in UTC
+    turn = {"id": "1", "role": "user", "text": "Is the ladder lent?", "created_at": said}
+    document = {"metadata": {"ticket": UUID(int=7)}}
+    (row,) = db.append_turns("docs", "times", [turn], document)
+    later = {"said_at": {"gte": date(2026, 3, 3)}, "ticket": UUID(int=7)}
+    assert ids(db.search("docs", "ladder lent", filter=later)) == [row.turn_id]
+    assert not db.search("docs", "ladder lent", filter={"said_at": {"gt": said}})
+    assert [turn.said_at for turn in db.list_turns("docs", [row.turn_id])] == [said]
+    with pytest.raises(TypeError, match="JSON has no set: give a list"):
+        db.search("docs", "ladder lent", filter={"year": {"in": {2025, 2026}}})
 
 
 def test_one_mapping_is_not_taken_for_a_list_of_them(db: ragdb.Database) -> None:
