@@ -14,7 +14,7 @@ PARENT_KEYS = ("parent_id", "parents")
 SESSION_KEYS = ("session", "session_id", "conversation_id", "message_tree_id", "tree")
 KEPT = ("phase", "salience", "feedback", "created_at", "parents")
 SILENT = {"content", "tool_calls", "function_call"}  # a message with one of these needs no text
-# as chats are exported, and as the database knows them
+# as chats are exported, and as the database knows them (ragdb_internal.turn_role)
 ROLES = {
     "user": "user",
     "human": "user",
@@ -148,11 +148,10 @@ def _message(record: dict[str, Any], parent: Any) -> dict[str, Any]:
     speaker = next((record[k] for k in ("speaker", "name") if record.get(k)), None)
     if isinstance(speaker, str) and (named := one_line(speaker)):
         message["speaker"] = named[:_LONGEST]
-    role = record.get("role")
     message |= {
         "id": None if identity is None else str(identity),
         "parent_id": None if parent is None else str(parent),
-        "role": ROLES.get(role.lower(), role) if isinstance(role, str) else role,
+        "role": record.get("role"),
         "text": record["text"] if "text" in record else said_in(record.get("content")),
     }
     return {key: storable(value) for key, value in message.items()}

@@ -11,6 +11,16 @@ create type ragdb_internal.parsed_turn as (
 create type ragdb_internal.parsed_edge as (
   nth bigint, parent_id text, child_id text, edge_type text, raw_parent text, raw_child text);
 
+-- Returns the role of a turn by what programs and exports call it; any other is a user.
+create or replace function ragdb_internal.turn_role(given text) returns text
+language sql immutable parallel safe
+return case lower(given collate "C")
+  when 'assistant' then 'assistant' when 'ai' then 'assistant' when 'model' then 'assistant'
+  when 'gpt' then 'assistant' when 'chatgpt' then 'assistant'
+  when 'system' then 'system' when 'developer' then 'system'
+  when 'tool' then 'tool' when 'function' then 'tool' when 'observation' then 'tool'
+  else 'user' end;
+
 -- Reads the messages of conversations: unknown roles and phases take their defaults, ids become
 -- UUIDs, a message without a time gets its place in the conversation as seconds.
 create or replace function ragdb_internal.parsed_turns(corpus text, conversations jsonb)
@@ -19,7 +29,7 @@ language sql stable parallel safe
 begin atomic
   select c.n - 1, c.v ->> 'session', m.n,
       m.v ->> 'id', ragdb.turn_id(parsed_turns.corpus, c.v ->> 'session', m.v ->> 'id'),
-      case when r.role in ('assistant', 'system', 'tool') then r.role else 'user' end,
+      ragdb_internal.turn_role(m.v ->> 'role'),
       pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
         'phase', case
           when pg_catalog.lower(m.v ->> 'phase') = any (ragdb_internal.phases())
@@ -30,8 +40,7 @@ begin atomic
       coalesce((m.v ->> 'created_at')::timestamptz, pg_catalog.to_timestamp(m.n)),
       m.v ->> 'text'
     from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
-    cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') with ordinality m (v, n)
-    cross join lateral (select pg_catalog.lower(m.v ->> 'role') as role) r;
+    cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') with ordinality m (v, n);
 end;
 
 -- Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id",

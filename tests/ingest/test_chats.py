@@ -13,8 +13,9 @@ import pytest
 
 from ragdb.ingest.payload import to_conversation
 from ragdb.readers.document import ReadError
+from ragdb.readers.messages import ROLES
 from ragdb.readers.read import read
-from tests.conftest import Run
+from tests.conftest import Connection, Run
 
 CHAT = [
     {"role": "system", "content": "You help at the desk."},
@@ -109,14 +110,13 @@ def test_a_message_without_words_is_left_out_and_the_next_answers_the_one_before
     ]
 
 
-@pytest.mark.parametrize(
-    ("written", "known"),
-    [("human", "user"), ("AI", "assistant"), ("model", "assistant"), ("developer", "system")],
-)
-def test_the_roles_of_other_chats_are_those_of_the_database(written: str, known: str) -> None:
-    chat = json.dumps([{"role": written, "content": "Hello."}]).encode()
+@pytest.mark.parametrize("written", sorted(ROLES))
+def test_the_roles_of_other_chats_are_those_of_the_database(db: Connection, written: str) -> None:
+    chat = json.dumps([{"role": written.title(), "content": "Hello."}]).encode()
     (one,) = found(chat, "chat.json")
-    assert [m["role"] for m in one["messages"]] == [known]
+    (role,) = (message["role"] for message in one["messages"])
+    known = db.execute("select ragdb_internal.turn_role(%s)", (role,)).fetchall()
+    assert known == [(ROLES[written],)]
 
 
 def test_a_time_in_seconds_is_a_time() -> None:

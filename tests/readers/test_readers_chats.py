@@ -167,7 +167,7 @@ def test_an_export_of_claude_is_conversations() -> None:
         "Descaling",
     )
     assert said(one) == [
-        ("m-1", None, "user", "How often?"),
+        ("m-1", None, "human", "How often?"),
         ("m-2", "m-1", "assistant", "Every two months."),
     ]
     assert one["messages"][1]["created_at"] == "2026-01-05T08:00:02.000000Z"
@@ -178,8 +178,8 @@ def test_the_numbers_of_sharegpt_name_conversations_within_their_file() -> None:
     assert (one["uri"], one["session"]) == ("a.json#7", "a.json#7")
     assert said(one) == [
         ("1", None, "system", "Be short."),
-        ("2", "1", "user", "By whom?"),
-        ("3", "2", "assistant", "By the volunteer."),
+        ("2", "1", "human", "By whom?"),
+        ("3", "2", "gpt", "By the volunteer."),
     ]
     lines = json.dumps(SHAREGPT).encode() + b"\n"
     (line,) = [to_conversation(one, "a.jsonl") for one in read(lines, "a.jsonl")]

@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from ragdb import errors
 from tests.conftest import Connection
@@ -60,6 +61,19 @@ def test_ids_that_are_no_uuids_become_the_same_uuids_everywhere(any_db: Connecti
     space = UUID("5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10")
     ids = [str(uuid5(space, packed(b"chat", b"s1", m).decode())) for m in (b"m1", b"m2")]
     assert rows == [(ids[0], "user", "exploration"), (ids[1], "user", "exploration")]
+
+
+@pytest.mark.parametrize(
+    ("given", "role"),
+    [("human", "user"), ("AI", "assistant"), ("model", "assistant"), ("gpt", "assistant"),
+     ("developer", "system"), ("function", "tool"), ("boss", "user")],
+)  # fmt: skip
+def test_a_role_is_known_by_what_programs_call_it(db: Connection, given: str, role: str) -> None:
+    chat(db, [{"id": "m1", "role": given, "text": "Hi"}])
+    turn = [{"id": "n1", "role": given, "text": "Ho"}]
+    db.execute("select ragdb.append_turns('chat', 's2', %s)", (Jsonb(turn),))
+    db.execute("select ragdb.append_turns('chat', 's2', %s)", (Jsonb(turn),))
+    assert db.execute("select role from ragdb.turns").fetchall() == [(role,), (role,)]
 
 
 def test_an_id_longer_than_that_of_any_message_is_refused_at_once(any_db: Connection) -> None:
