@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from datetime import timedelta
 from typing import Any, NoReturn
 
 
@@ -17,16 +18,35 @@ def record(row: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """What JSON has no type for: rows as objects, bytes in hex, times in ISO 8601, else a text."""
+    """What JSON has no type for: rows as objects, bytes in hex, times and durations in ISO 8601,
+    else a text."""
     if is_dataclass(value) and not isinstance(value, type):
         return record(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
     if hasattr(value, "isoformat"):
         return value.isoformat()
+    if isinstance(value, timedelta):
+        return duration(value)
     if isinstance(value, Mapping):
         return dict(value)
     return str(value)
+
+
+def duration(value: timedelta) -> str:
+    """A duration in ISO 8601.
+
+    >>> [duration(timedelta(days=n, minutes=90 * n)) for n in (1, 0, -1)]
+    ['P1DT1H30M', 'PT0S', '-P1DT1H30M']
+    """
+    left = abs(value)
+    minutes, seconds = divmod(left.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(left.days, "D"), (hours, "H"), (minutes, "M")]
+    days, *clock = [f"{number}{unit}" if number else "" for number, unit in parts]
+    if seconds or left.microseconds or not left:
+        clock.append(f"{seconds}.{left.microseconds:06}".rstrip("0").rstrip(".") + "S")
+    return ("-P" if value < left else "P") + days + ("T" if any(clock) else "") + "".join(clock)
 
 
 def dumps(value: Any, *, indent: int | None = None) -> str:

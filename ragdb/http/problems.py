@@ -196,6 +196,9 @@ def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str,
         return {"loc": found["loc"], "msg": message}
     if found["type"] in ("string_too_short", "too_short") and found["ctx"]["min_length"] == 1:
         return {"loc": found["loc"], "msg": "it is empty"}
+    if found["type"].startswith("datetime_") or found["type"] == "timezone_aware":
+        message = "give a time with its zone, such as 2026-03-01T12:00:00Z; in a URL a + is %2B"
+        return {"loc": found["loc"], "msg": message}
     if found["type"] == "model_attributes_type":
         return {"loc": found["loc"], "msg": "it is not an object"}
     return found

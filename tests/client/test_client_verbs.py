@@ -17,10 +17,12 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg.pq import TransactionStatus
+from pydantic import TypeAdapter
 
 import ragdb
 from ragdb.client._generated.rows import Hit
 from ragdb.client.results import MOST, Rows
+from ragdb.client.rows import dumps, loads
 from ragdb.errors import AlreadyExists, InvalidArgument
 from ragdb.ingest import reading
 from ragdb.ingest.pool import Pool
@@ -83,6 +85,23 @@ def test_times_and_uuids_of_python_are_taken_in_json(db: ragdb.Database) -> None
     assert [turn.said_at for turn in db.list_turns("docs", [row.turn_id])] == [said]
     with pytest.raises(TypeError, match="JSON has no set: give a list"):
         db.search("docs", "ladder lent", filter={"year": {"in": {2025, 2026}}})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        timedelta(0),
+        timedelta(days=90),
+        timedelta(days=1, seconds=3661, microseconds=1500),
+        timedelta(seconds=10),
+        timedelta(hours=10),
+        -timedelta(days=2, minutes=20),
+    ],
+)
+def test_a_duration_is_one_of_iso_8601(given: timedelta) -> None:
+    (written,) = loads(dumps([given]))
+    assert written.lstrip("-").startswith("P")
+    assert TypeAdapter(timedelta).validate_python(written) == given
 
 
 def test_one_mapping_is_not_taken_for_a_list_of_them(db: ragdb.Database) -> None:

@@ -201,6 +201,7 @@ def test_a_corpus_is_searched_as_it_was(library: Api) -> None:
     made = library("POST", "/api/corpora", {"corpus": "past"}, role="admin")
     assert made.status == 201
     kept = library("PUT", "/api/corpora/past/history", {"days": 30}, role="admin").body
+    assert kept["kept_for"] == "P30D"  # a duration, as the OpenAPI document says
     with ragdb.connect(library.dsn) as db:
         db.put_text("past", "a.md", "A bridge of copper.")
         first = db.corpus_info("past").version
@@ -219,6 +220,10 @@ def test_a_corpus_is_searched_as_it_was(library: Api) -> None:
     ):  # fmt: skip
         at = [library("GET", f"{path}2026-01-05T10:00{z}", role="admin").status for z in ("", "Z")]
         assert (at[0], at[1] in (200, 404)) == (400, True), path
+    for time in ("2026-01-05", "yesterday", "2026-01-05T10:00:00+01:00"):  # where + is a space
+        said = library("GET", f"/api/traces?since={time}", role="admin").body["error"]
+        assert said.startswith("query.since: give a time with its zone, such as 20"), said
+        assert "%2B" in said
     assert listed[0]["version"] == first + 1
     (changed,) = library("GET", f"/api/corpora/past/diff?since={first}", role="admin").body[
         "differences"
