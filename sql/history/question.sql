@@ -2,22 +2,25 @@
 -- lexical/question.sql, and which chunks its clauses demanded.
 
 -- Returns some lexemes: how many chunks of a corpus as it was had each, how often it stands among
--- them, and its idf then, or by the statistics of another corpus today.
+-- them, and its df and idf then, or by the statistics of another corpus today.
 create or replace function ragdb_internal.facts_then(
   past ragdb_internal.past, statistics ragdb.corpora, words tsvector)
-returns table (lexeme text, df integer, frequency integer, idf float8)
+returns table (lexeme text, df integer, frequency integer, common_df integer, idf float8)
 language sql stable parallel safe
 begin atomic
-  select k.lexeme, k.df, pg_catalog.cardinality(w.positions),
+  select k.lexeme, k.df, pg_catalog.cardinality(w.positions), n.df,
     ragdb_internal.idf(
       case when (facts_then.statistics).corpus_id is null then ((past).corpus).chunks
-        else (facts_then.statistics).chunks end,
-      case when (facts_then.statistics).corpus_id is null then k.df
-        else coalesce((select d.df from ragdb.lexemes d
-          where d.corpus_id = (facts_then.statistics).corpus_id and d.lexeme = k.lexeme), 0) end)
+        else (facts_then.statistics).chunks end, n.df)
   from pg_catalog.unnest(facts_then.words) w
     join ragdb_internal.known_then(facts_then.past,
-      pg_catalog.tsvector_to_array(facts_then.words)) k on k.lexeme = w.lexeme;
+      pg_catalog.tsvector_to_array(facts_then.words)) k on k.lexeme = w.lexeme
+    cross join lateral (
+      select case when (facts_then.statistics).corpus_id is null then k.df
+        else coalesce((select d.df from ragdb.lexemes d
+          where d.corpus_id = (facts_then.statistics).corpus_id and d.lexeme = k.lexeme), 0)
+        end as df
+      offset 0) n;
 end;
 
 -- Returns what ragdb_internal.accented_lexeme would have returned of a corpus as it was. What
@@ -85,10 +88,11 @@ begin atomic
       limit 1) d;
 end;
 
--- Returns what stood for words of a text, as ragdb_internal.stand_ins does for today.
+-- Returns what stood for words of a text, as ragdb_internal.stand_ins does for today; stands_for is
+-- null for what was probably meant.
 create or replace function ragdb_internal.stand_ins_then(
   past ragdb_internal.past, text text, typos boolean)
-returns table (lexeme text, frequency integer, share float8, adds boolean)
+returns table (lexeme text, stands_for text, frequency integer, share float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -97,11 +101,13 @@ declare
 begin
   if typos then
     return query
-      select m.lexeme, m.frequency, 0.7::float8, false from ragdb_internal.meant_then(past, text) m;
+      select m.lexeme, null::text, m.frequency, 0.7::float8
+      from ragdb_internal.meant_then(past, text) m;
   end if;
   if (past.corpus).has_synonyms then
     return query
-      select l.lexeme collate "C", cardinality(w.positions), 0.7::float8 / length(m.words), true
+      select l.lexeme collate "C", s.lexeme, cardinality(w.positions),
+        0.7::float8 / length(m.words)
       from unnest(ragdb_internal.lexemes(text, v_config)) w
         join ragdb_internal.synonyms_then(past.corpus) s on s.lexeme = w.lexeme
         cross join lateral (
@@ -124,21 +130,23 @@ as $$
 declare
   v_text constant text := ragdb_internal.ranking_text(query);
 begin
+  with asked as materialized (
+    select f.* from ragdb_internal.facts_then(past, statistics,
+      ragdb_internal.lexemes(v_text, (past.corpus).text_config)) f)
   select array_agg(row(t.lexeme, t.df, t.weight)::ragdb_internal.past_term order by t.lexeme)
       filter (where t.df > 0),
     sum(t.most order by t.lexeme)
   into terms, weight
   from (
     select q.lexeme, min(q.df) as df, sum(q.weight order by q.weight) as weight,
-      sum(q.most order by q.most) as most
+      sum(case when q.adds then q.weight else 0 end order by q.weight) as most
     from (
-      select f.lexeme, f.df, f.frequency * f.idf as weight, f.frequency * f.idf as most
-      from ragdb_internal.facts_then(past, statistics,
-        ragdb_internal.lexemes(v_text, (past.corpus).text_config)) f
+      select a.lexeme, a.df, a.frequency * a.idf as weight, true as adds from asked a
       union all
-      select f.lexeme, f.df, s.share * s.frequency * f.idf,
-        case when s.adds then s.share * s.frequency * f.idf else 0 end
+      select f.lexeme, f.df, s.share * s.frequency * least(f.idf, a.idf),
+        s.stands_for is not null and f.common_df > 0
       from ragdb_internal.stand_ins_then(past, v_text, typos) s
+        left join asked a on a.lexeme = s.stands_for
         cross join lateral ragdb_internal.facts_then(
           past, statistics, array_to_tsvector(array[s.lexeme])) f) q
     group by q.lexeme) t;

@@ -43,7 +43,8 @@ end $$;
 -- the weight of each and what it adds to the weight of all. What stands for another word weighs
 -- less than if it had been asked for: 0.7 of it, or its share where several words stand for one.
 -- The most that a query can reach stays: a word that the corpus lacks weighs the most there is. A
--- synonym adds its weight to it.
+-- synonym adds its weight to it, if there is a chunk that has it, and weighs less than the word
+-- that it stands for, too: else one that is rare would be found before what was asked for.
 create or replace function ragdb_internal.query_terms(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector,
   stand_ins ragdb_internal.stand_in[])
@@ -53,17 +54,25 @@ returns table (
   most float8, stands_for text)
 language sql stable parallel safe
 begin atomic
-  select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency,
-    t.common_df, t.idf, s.share * s.frequency * t.idf,
-    case when s.adds then s.share * s.frequency * t.idf else 0 end, s.stands_for
+  select q.lexeme, q.term_id, q.df, q.max_impact, q.in_blocks, q.listed, q.frequency, q.common_df,
+    q.idf, q.weight,
+    case when q.adds and (q.stands_for is null or q.common_df > 0) then q.weight else 0 end,
+    q.stands_for
   from (
-      select w.lexeme, null::text as stands_for, pg_catalog.cardinality(w.positions) as frequency,
-        1::float8 as share, true as adds
-      from pg_catalog.unnest(query_terms.words) w
-      union all
-      select * from pg_catalog.unnest(query_terms.stand_ins)) s
-    cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
-      pg_catalog.array_to_tsvector(array[s.lexeme])) t;
+    select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency,
+      t.common_df, t.idf, s.stands_for, s.adds,
+      s.share * s.frequency * case when s.adds then least(t.idf, max(t.idf)
+          filter (where s.stands_for is null)
+          over (partition by coalesce(s.stands_for, s.lexeme)))
+        else t.idf end as weight
+    from (
+        select w.lexeme, null::text as stands_for,
+          pg_catalog.cardinality(w.positions) as frequency, 1::float8 as share, true as adds
+        from pg_catalog.unnest(query_terms.words) w
+        union all
+        select * from pg_catalog.unnest(query_terms.stand_ins)) s
+      cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
+        pg_catalog.array_to_tsvector(array[s.lexeme])) t) q;
 end;
 
 -- A term of a question that the corpus has: its weight (idf times frequency), the most that it adds

@@ -169,6 +169,22 @@ def test_accents_that_a_word_lacked_then_are_those_that_a_version_was_searched_w
     assert len(before) > 30
 
 
+def test_synonyms_weigh_of_a_version_what_they_weighed_then(committed: Connection) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('alike', history => '30 days')")
+    for n in range(6):
+        store(db, "alike", f"p{n}.md", f"The password of shed {n}.")
+    store(db, "alike", "rare.md", "The passcode of shed 9.")
+    db.execute("select ragdb.add_synonyms('alike', '{password,passcode,\"key phrase\"}')")
+    ask = "select source, score from ragdb.search('alike', 'password shed', as_of => %s)"
+    then = version(db, "alike")
+    before = db.execute(ask, (None,)).fetchall()
+    for n in range(3):
+        store(db, "alike", f"k{n}.md", "A passcode is a key phrase.")
+    assert db.execute(ask, (None,)).fetchall()[:7] != before
+    assert db.execute(ask, (then,)).fetchall() == before
+
+
 def test_what_changed_is_named_by_source(committed: Connection, books: dict[str, int]) -> None:
     def changes(since: str, until: str | None = None) -> dict[str, str]:
         return dict(committed.execute(

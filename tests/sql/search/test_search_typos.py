@@ -495,6 +495,30 @@ def test_synonyms_find_each_other(docs: Connection) -> None:
     assert docs.execute("select has_synonyms from ragdb.corpora").fetchone() == (False,)
 
 
+def test_a_synonym_weighs_less_than_the_word_however_rare_it_is(docs: Connection) -> None:
+    same = [text_document(f"p{n}", f"the password of shed {n}") for n in range(20)]
+    put(docs, "docs", [*same, text_document("rare", "the passcode of shed 5")])
+    docs.execute("select ragdb.add_synonyms('docs', '{password,passcode}')")
+    assert found(docs, "password", k=21)[-1] == "rare"
+    scores = dict(
+        docs.execute("select source, score from ragdb.search('docs', 'password', 21)").fetchall()
+    )
+    assert scores["rare"] == pytest.approx(0.7 * scores["p5"])
+    # the other way the common word has 0.7 of what it weighs by itself
+    assert found(docs, "passcode", k=21)[0] == "rare"
+
+
+def test_a_synonym_that_no_chunk_has_changes_no_score(docs: Connection) -> None:
+    ask = "select source, score from ragdb.search('docs', 'records car', 10) order by rank"
+    before = docs.execute(ask).fetchall()
+    docs.execute("select ragdb.add_synonyms('docs', '{car,saloon,\"estate wagon\"}')")
+    assert docs.execute(ask).fetchall() == before
+    # a word that was asked for counts, whether a chunk has it or not
+    (both,) = docs.execute("select max(score) from ragdb.search('docs', 'car zeppelin')")
+    (alone,) = docs.execute("select max(score) from ragdb.search('docs', 'car')")
+    assert both < alone
+
+
 def test_new_synonyms_are_a_change_of_the_configuration(docs: Connection) -> None:
     docs.execute("select from ragdb.retrieve('docs', 'cars')")
     docs.execute("select ragdb.add_synonyms('docs', '{car,automobile}')")
