@@ -93,11 +93,10 @@ create or replace function ragdb_internal.sentence_citation(
 language sql stable parallel safe
 return pg_catalog.jsonb_build_object(
     'source_id', (sentence).source_id, 'chunk_id', (sentence).chunk_id,
-    'quote', (sentence).sentence, 'start', (sentence).start_offset, 'end', (sentence).end_offset,
+    'page', (sentence).page, 'quote', (sentence).sentence,
+    'start', (sentence).start_offset, 'end', (sentence).end_offset,
     'answer_start', sentence_citation.answer_start,
-    'answer_end', sentence_citation.answer_start + pg_catalog.length((sentence).sentence))
-  || case when (sentence).page is null then '{}'
-    else pg_catalog.jsonb_build_object('page', (sentence).page) end;
+    'answer_end', sentence_citation.answer_start + pg_catalog.length((sentence).sentence));
 
 -- Returns at most so many sentences, each the one that has most of the terms that are left, by
 -- weight and by the score of its chunk, and the share of the terms (0 to 1, by weight) that they

@@ -155,6 +155,7 @@ def test_an_answer_is_a_sentence_with_its_place(any_db: Connection) -> None:
             "quote": sentence,
             "start": start,
             "end": start + len(sentence),
+            "page": None,
             "answer_start": 0,
             "answer_end": len(sentence),
         }

@@ -71,7 +71,7 @@ def test_ask_quotes_the_reply_to_a_question_that_was_found(
 ) -> None:
     text, (citation,), status, problems = asked(base)
     assert (text, status, problems) == (REPLY, "answered", [])
-    assert (citation["source_id"], citation["quote"]) == ("a", REPLY)
+    assert (citation["source_id"], citation["quote"], citation["page"]) == ("a", REPLY, None)
     assert SAID[1][3][citation["start"] : citation["end"]] == REPLY
 
 
