@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 import typer
 
+import ragdb
 from bench.search import scale
 from ragdb.cli.main import app
+from ragdb.server import static
 from tests.forked import run_forked
 
 pytestmark = pytest.mark.long
@@ -101,6 +103,22 @@ def typed(command: str, folder: Path, environment: dict[str, str]) -> tuple[int,
             text=True,
         )
     return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_the_first_question_of_readme_is_answered_by_the_first_documents(
+    clone: str, mode: str
+) -> None:
+    (question,) = set(re.findall(r'ragdb (?:search|ask) "(.+?)"', (ROOT / "README.md").read_text()))
+    with ragdb.connect(clone) as db:
+        if mode == "hybrid":  # as `make demo` leaves it
+            static.load(db)
+        assert db.ingest(ROOT / "docs", corpus="docs").failed == 0
+        answer = db.ask("docs", question)
+        assert "`RAGDB_HOME`" in answer.text
+        assert answer.citations[0]["source_id"] == "docs/operations.md"
+        (hit,) = db.search("docs", question, k=1)
+        assert (hit.mode, "`RAGDB_HOME`" in hit.text) == (mode, True)
 
 
 def parts(page: Path) -> set[str]:
