@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,23 +15,36 @@ from ragdb.client.rows import loads
 # How the columns of a table of queries are called, where its first line says so.
 NAMES = {"id", "_id", "qid", "query-id", "query_id", "name"}
 TEXTS = {"text", "query", "question"}
+# what ends the first column, an id, of a table as a spreadsheet saves it
+_ENDS = re.compile(r'\s*(?:"(?:[^"]|"")*"|[^",;\t\n]*)([,;\t])')
 
 
 def judgements(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Labels by query. TREC has four columns, BEIR three below a heading."""
     labels: dict[str, list[dict[str, Any]]] = {}
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            row = line.split("\t") if "\t" in line else line.split()
-            row = [part.strip() for part in row]
-            if not any(row) or (number == 1 and not _is_whole(row[-1])):
-                continue
-            if len(row) not in (3, 4) or not _is_whole(row[-1]):
-                raise Failure(
-                    f"{path}:{number}: not a judgement", hint="query, (iteration,) document, grade"
-                )
-            labels.setdefault(row[0], []).append({"source": row[-2], "grade": int(row[-1])})
+    for number, line in enumerate(io.StringIO(_read(path)), 1):
+        row = line.split("\t") if "\t" in line else line.split()
+        row = [part.strip() for part in row]
+        if not any(row) or (number == 1 and not _is_whole(row[-1])):
+            continue
+        if len(row) not in (3, 4) or not _is_whole(row[-1]):
+            raise Failure(
+                f"{path}:{number}: not a judgement", hint="query, (iteration,) document, grade"
+            )
+        labels.setdefault(row[0], []).append({"source": row[-2], "grade": int(row[-1])})
     return labels
+
+
+def _read(path: Path, newline: str | None = None) -> str:
+    """The text of a file, with or without a byte order mark. Raises Failure."""
+    try:
+        with path.open(encoding="utf-8-sig", newline=newline) as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise Failure(
+            f"{path} is not UTF-8: byte {error.start} is {byte:#x}", hint="save it as UTF-8"
+        ) from None
 
 
 def _is_whole(text: str) -> bool:
@@ -39,16 +54,18 @@ def _is_whole(text: str) -> bool:
 def cases(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     """The cases of a file, each with the labels that its query has in it and in `labels`."""
     table = path.suffix.lower() in (".tsv", ".csv")
-    with path.open(encoding="utf-8-sig", newline="" if table else None) as lines:
-        for case in _rows(path, lines) if table else _records(path, lines):
-            case["labels"] += labels.get(case["name"], ())
-            yield case
+    text = _read(path, "" if table else None)
+    for case in _rows(path, text) if table else _records(path, io.StringIO(text)):
+        case["labels"] += labels.get(case["name"], ())
+        yield case
 
 
-def _rows(path: Path, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
     """The queries of a table, whose first two columns are the id and the text."""
+    lines = io.StringIO(text, newline="")
     if path.suffix.lower() == ".csv":
-        rows = csv.reader(lines)
+        ends = _ENDS.match(text)
+        rows = csv.reader(lines, delimiter=ends[1] if ends else ",")
     else:
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     try:

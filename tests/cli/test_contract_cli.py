@@ -94,10 +94,10 @@ def test_a_mistake_in_queries_a_source_or_a_task_is_named_with_its_place(
         assert refused.exit_code == 2
         assert f"queries.jsonl:2: {wrong}" in refused.stderr
     queries.write_bytes(b"\xff")
-    assert (
-        "a file is not utf-8: byte 0"
-        in run("eval", "import", "A", "V", "--queries", queries).stderr
-    )
+    refused = run("eval", "import", "A", "V", "--queries", queries)
+    assert "queries.jsonl is not UTF-8: byte 0 is 0xff" in refused.stderr
+    cosigned = run("ledger", "checkpoint", "--add", queries)
+    assert "a file is not utf-8: byte 0 is 0xff" in cosigned.stderr
     contract.write_text("corpus name=c\n\nretriever name=R corpus=c topk=5\n")
     assert "c.kern:3: retriever" in run("ingest", "--contract", contract).stderr
     asked = run("ask", "x", "--contract", contract, "-c", "c")
@@ -176,6 +176,14 @@ def test_a_table_of_questions_is_imported_without_its_heading(run: Run, tmp_path
     )
     assert run("eval", "import", "A", "V", "--queries", table).exit_code == 0
     assert [(c["name"], c["query"]) for c in _cases(run)] == asked
+    for written in (
+        'id;question\r\nq1;"what is a ""slice"", and why"\r\nq2;word2\r\n',  # as in Germany
+        'q1;what is a "slice", and why\nq2;word2\n',
+        '"q1"\t"what is a ""slice"", and why"\nq2\tword2\n',
+    ):
+        table.write_bytes(written.encode())
+        assert run("eval", "import", "A", "V", "--queries", table).exit_code == 0
+        assert [(c["name"], c["query"]) for c in _cases(run)] == asked
     for line in ("q3", "q3,", ",word"):
         table.write_text(f"q1,word1\n{line}\n")
         refused = run("eval", "import", "A", "V", "--queries", table)
