@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import psycopg
 from fastapi import FastAPI, Request
@@ -190,10 +190,13 @@ def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str,
         why = found["ctx"]["error"]
         return {"loc": ("body",), "msg": f"it is not JSON: {why} at line {line}, column {column}"}
     taken = getattr(request.scope["route"], "body_field", None)
-    if found["type"] == "extra_forbidden" and len(found["loc"]) == 2 and taken is not None:
-        names = taken.field_info.annotation.model_fields
-        message = f"there is no such field; {instead(str(found['loc'][1]), names)}"
-        return {"loc": found["loc"], "msg": message}
+    if found["type"] == "extra_forbidden" and taken is not None:
+        *way, name = found["loc"][1:]
+        names = _fields(taken.field_info.annotation, way)
+        return {
+            "loc": found["loc"],
+            "msg": f"there is no such field; {instead(str(name), names)}",
+        }
     if found["type"] in ("string_too_short", "too_short") and found["ctx"]["min_length"] == 1:
         return {"loc": found["loc"], "msg": "it is empty"}
     if found["type"].startswith("datetime_") or found["type"] == "timezone_aware":
@@ -202,6 +205,16 @@ def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str,
     if found["type"] == "model_attributes_type":
         return {"loc": found["loc"], "msg": "it is not an object"}
     return found
+
+
+def _fields(annotation: Any, way: Iterable[str | int]) -> Iterable[str]:
+    """The fields of an object of a body, by its model and the way to it there."""
+    for step in way:
+        if isinstance(step, str):
+            annotation = annotation.model_fields[step].annotation
+        while not hasattr(annotation, "model_fields"):  # a list of them, or null
+            annotation = get_args(annotation)[0]
+    return tuple(annotation.model_fields)
 
 
 async def _unstorable(request: Request) -> str | None:

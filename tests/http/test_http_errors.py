@@ -221,6 +221,12 @@ def test_a_field_that_there_is_not_is_answered_with_those_that_there_are(api: Ap
     )
     said = check(api("POST", "/api/search", {"query": "x", "zz": 1}), 400, "BAD_REQUEST")["error"]
     assert said.startswith("body.zz: there is no such field; there are query, corpora, ")
+    turns = {"turns": [{"id": "1", "text": "x", "speakr": "Ann"}]}
+    answer = api("POST", "/api/corpora/chat/sessions/s/turns", turns, role="writer")
+    said = check(answer, 400, "BAD_REQUEST")["error"]
+    assert said.startswith(
+        "body.turns.0.speakr: there is no such field; did you mean speaker? there are id, text, "
+    )
 
 
 @pytest.mark.parametrize(
