@@ -28,7 +28,7 @@ create type ragdb_internal.score_part as (
   value float8, points float8, most float8);
 
 -- Returns what each term and the meaning give to the scores of chunks; words is the share (0 to 1)
--- of the words in a hybrid search.
+-- of the words in a hybrid search. What only stands for a word, and no chunk has, can give nothing.
 create or replace function ragdb_internal.score_parts(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request,
   chunk_nos integer[], words float8, ranked ragdb_internal.ranked[])
@@ -51,8 +51,8 @@ begin atomic
     from pg_catalog.unnest(chunk_nos) c (chunk_no) cross join legs l
       left join pg_catalog.unnest(ranked) r on r.chunk_no = c.chunk_no
   ), terms as materialized (
-    select t.*, pg_catalog.sum(t.weight) over w as weights,
-      pg_catalog.sum(t.weight * t.impact) over w as bm25
+    select t.*, pg_catalog.sum(t.weight * t.impact) over w as bm25,
+      pg_catalog.sum(t.weight) filter (where t.stands_for is null or t.df > 0) over w as weights
     from ragdb_internal.terms_in_chunks(score_parts.corpus, score_parts.statistics,
       (request).query, score_parts.chunk_nos, ((request).options).syntax,
       ((request).options).typos) t
@@ -64,7 +64,7 @@ begin atomic
   select g.chunk_no, 'word', t.lexeme, t.stands_for, t.df, t.tf, t.impact,
     coalesce(g.by_words * t.weight * t.impact / nullif(t.bm25, 0), 0),
     coalesce(g.words * case when g.is_rrf then t.weight * t.impact / nullif(t.bm25, 0)
-      else t.weight / nullif(t.weights, 0) end, 0)
+      when t.stands_for is null or t.df > 0 then t.weight / nullif(t.weights, 0) end, 0)
   from given g join terms t using (chunk_no)
   union all
   select g.chunk_no, 'meaning', null, null, null, null, g.semantic_score, g.by_meaning, g.meaning

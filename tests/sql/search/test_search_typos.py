@@ -519,6 +519,17 @@ def test_a_synonym_that_no_chunk_has_changes_no_score(docs: Connection) -> None:
     assert both < alone
 
 
+def test_a_synonym_that_no_chunk_has_could_have_given_nothing(docs: Connection) -> None:
+    docs.execute("select ragdb.add_synonyms('docs', '{car,saloon,automobile}')")
+    parts = docs.execute(
+        "select p.lexeme, p.points, p.most from ragdb.search('docs', 'car car oil', 1) h"
+        " cross join lateral ragdb.explain_score('docs', 'car car oil', h.chunk_id) p"
+    ).fetchall()
+    assert {lexeme for lexeme, _, most in parts if most > 0} == {"car", "automobil", "oil"}
+    assert sum(most for _, _, most in parts) == pytest.approx(1)
+    assert all(points <= most for _, points, most in parts)
+
+
 def test_new_synonyms_are_a_change_of_the_configuration(docs: Connection) -> None:
     docs.execute("select from ragdb.retrieve('docs', 'cars')")
     docs.execute("select ragdb.add_synonyms('docs', '{car,automobile}')")
