@@ -158,7 +158,7 @@ create table ragdb.chunks (
   heading text[] not null default '{}',
   citation jsonb,
   text text not null,
-  constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id),
+  constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id) include (chunk_no),
   -- the number takes no room there: a filter reads no more of a document's chunks
   constraint chunks_ordinal_is_unique_per_document
     unique (doc_no, corpus_id, ordinal) include (chunk_no) deferrable initially immediate,
@@ -179,8 +179,8 @@ alter table ragdb.chunks alter corpus_id set statistics 0, alter chunk_no set st
   alter start_offset set statistics 20, alter end_offset set statistics 20,
   alter token_count set statistics 20, alter content_hash set statistics 20,
   alter citation set statistics 20, alter text set statistics 20;
--- last, as that of ragdb.documents: foreign keys look it up. It includes the id: of every neighbour
--- a slice reads the id and nothing else
+-- last, as that of ragdb.documents: foreign keys look it up. It includes the id, all that a slice
+-- reads of a neighbour; that of the ids includes the number, else a vacuum has an id sought in this
 alter table ragdb.chunks add constraint chunks_number_is_unique_per_corpus
   primary key (corpus_id, chunk_no) include (chunk_id);
 comment on table ragdb.chunks is
