@@ -176,6 +176,41 @@ def test_a_table_that_another_analyzes_is_neither_waited_for_nor_spoken_of(clone
     assert told == []
 
 
+@pytest.mark.parametrize("before", ["a load that was rolled back", "a few rows of another"])
+def test_what_vacuums_amid_a_load_does_not_take_its_tables_for_empty(
+    clone: str, before: str
+) -> None:
+    """It counts no row of a transaction that goes on; who reads next would read a corpus for each
+    look-up by key, until autovacuum comes again."""
+    with (
+        psycopg.connect(clone, autocommit=True) as admin,
+        psycopg.connect(clone) as db,
+    ):
+        for corpus in "cd":
+            admin.execute("select ragdb.create_corpus(%s)", (corpus,))
+        # to the planner as many rows as are written next
+        with admin.transaction(force_rollback=before == "a load that was rolled back"):
+            fill(admin, "c")
+        if before == "a few rows of another":
+            # else what is counted already is added to what analyze finds
+            admin.execute("select pg_stat_force_next_flush()")
+            admin.execute(f"analyze {TABLES}")
+            admin.execute("select ragdb.prune_sources('c', '', array['0.md'])")
+            put(admin, document("0.md", ["one of few"]), corpus="c")
+        admin.execute("select pg_stat_force_next_flush()")
+        fill(db, "d")
+        # as autovacuum does, it passes over what is locked
+        admin.execute(f"vacuum (skip_locked, analyze) {TABLES}")
+        db.commit()
+        known: dict[str, float] = dict(
+            admin.execute(
+                "select relname, reltuples from pg_class where relname = any (%s)",
+                (["chunks", "lexemes", "chunk_lexemes", "edges"],),
+            ).fetchall()
+        )
+    assert min(known.values()) > 500, known
+
+
 def test_events_are_written_by_keys_after_a_vacuum_in_the_middle_of_a_put(clone: str) -> None:
     """It sees no live row of a transaction that goes on, and says that its tables have none."""
     documents = 400
