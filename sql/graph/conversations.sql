@@ -150,7 +150,10 @@ begin
   update ragdb.events e set chunks_hash = h.hash
     from unnest(v_ids, ragdb_internal.told_chunks(tell_turns.corpus_id, v_doc_nos, null))
       h (event_id, hash)
-    where e.corpus_id = tell_turns.corpus_id and e.event_id = h.event_id;
+      cross join lateral (
+        select o.ctid from ragdb.events o
+        where o.corpus_id = tell_turns.corpus_id and o.event_id = h.event_id offset 0) o
+    where e.ctid = o.ctid;
 end $$;
 
 create or replace function ragdb.put_conversations(
