@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import psycopg
+
 from tests.conftest import Connection
 from tests.documents import document
 from tests.sql.conversations import conversation, message
@@ -21,8 +23,10 @@ from tests.sql.conversations import conversation, message
 Statement = tuple[str, Iterable[Any]]
 
 # when the tables were analyzed last; dead: while all their rows were of a transaction that was
-# rolled back
-STATISTICS = ("never", "empty", "dead", "small", "before the new corpus", "now")
+# rolled back; amid a load: when none was of a transaction that had ended, but for those rolled back
+STATISTICS = (
+    "never", "empty", "dead", "small", "before the new corpus", "amid a load", "now", "vacuumed",
+)  # fmt: skip
 CORPORA = ("large", "new")
 PLANS = ("auto", "force_generic_plan")
 
@@ -90,19 +94,9 @@ def fill(db: Connection, corpus: str, size: Size) -> None:
     db.execute("select ragdb.put_conversations(%s, %s)", (corpus, json.dumps(sessions)))
 
 
-def make(db: Connection, statistics: str, large: Size = LARGE, new: Size = NEW) -> None:
-    """Fill a database in which nothing is analyzed but when it is said."""
-    db.execute("select ragdb.create_signing_key('k1')")
-    if statistics == "small":
-        fill(db, "other", SMALL)
-    if statistics == "dead":
-        # every row that is counted is of a first load that was rolled back
-        with db.transaction(force_rollback=True):
-            fill(db, "large", large)
-    if statistics in ("empty", "dead", "small"):
-        db.execute("analyze")
+def fill_both(db: Connection, large: Size, new: Size, is_analyzed_between: bool = False) -> None:
     fill(db, "large", large)
-    if statistics == "before the new corpus":
+    if is_analyzed_between:
         db.execute("analyze")
     fill(db, "new", new)
     for corpus in CORPORA:
@@ -111,8 +105,29 @@ def make(db: Connection, statistics: str, large: Size = LARGE, new: Size = NEW) 
                 "select from ragdb.retrieve(%s, %s, 3, mode => 'lexical')",
                 (corpus, f"x{corpus}{n}y1 common"),
             )
-    if statistics == "now":
+
+
+def make(db: Connection, statistics: str, large: Size = LARGE, new: Size = NEW) -> None:
+    """Fill a database in which nothing is analyzed but when it is said."""
+    db.execute("select ragdb.create_signing_key('k1')")
+    if statistics == "small":
+        fill(db, "other", SMALL)
+    if statistics in ("dead", "amid a load"):
+        # every row that is counted is of a first load that was rolled back
+        with db.transaction(force_rollback=True):
+            fill(db, "large", large)
+    if statistics in ("empty", "dead", "small"):
         db.execute("analyze")
+    if statistics == "amid a load":
+        with db.transaction():
+            fill_both(db, large, new)
+            with psycopg.connect(db.info.dsn, autocommit=True) as other:
+                # as autovacuum does, it passes over what the load has locked
+                other.execute("vacuum (skip_locked, analyze)")
+    else:
+        fill_both(db, large, new, statistics == "before the new corpus")
+    if statistics in ("now", "vacuumed"):
+        db.execute("analyze" if statistics == "now" else "vacuum (analyze)")
 
 
 Make = Callable[[Connection, str], Statement]
@@ -626,7 +641,9 @@ WHOLE: dict[str, Make] = {
         (c, past(db, c)),
     ),
 }
-KINDS = {"writer": WRITERS, "reader": READERS, "whole corpus": WHOLE}
+# readers first: what a writer analyzes stays so, and what it writes makes tables larger, though it
+# is rolled back
+KINDS = {"reader": READERS, "writer": WRITERS, "whole corpus": WHOLE}
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ DAY = (
     "append_turns, 10",
 )
 # rows that a statement may read besides; a corpus that was analyzed amid a first load is to the
-# planner as few rows as ten keys have, and then it is read whole
-BESIDES = {"dead": 10_000}
+# planner as few rows as ten keys have, and then it is read whole: explain_missing searches it often
+BESIDES = {"dead": 20_000}
 
 
 @pytest.fixture(scope="module", params=["small", "dead"])
@@ -64,7 +64,7 @@ def test_no_statement_reads_what_it_does_not_need(any_version: Server, statistic
         matrix.make(db, statistics)
         wrong = [
             f"{name}, {corpus} corpus, {plans}: {excess}"
-            for _, name, corpus, plans, read in matrix.measured(db, ("writer", "reader"))
+            for _, name, corpus, plans, read in matrix.measured(db, ("reader", "writer"))
             if (excess := read.excess(BESIDES.get(statistics, 1000)))
         ]
     assert wrong == []
