@@ -11,7 +11,8 @@ return case
 
 -- Returns everything that a run tested, in order: assertions, cases without any, the gate, and why
 -- it failed beyond those. One row a thing that was tested: every assertion, a case without any, the
--- gate.
+-- gate. The assertions of a case are found by its key: the planner takes a run that is newer than
+-- the statistics for one row, and would read all of its assertions for each case.
 create or replace function ragdb_internal.report_rows(run ragdb.eval_runs)
 returns table (n bigint, case_no integer, name text, kind text, required boolean, passed boolean,
   code text, message text, expected jsonb, actual jsonb, was text, elapsed_ms float8,
@@ -31,7 +32,10 @@ begin atomic
       case when coalesce(a.assert_no, 1) = 1 then coalesce(c.elapsed_ms, 0)
         else 0 end as elapsed_ms
     from ragdb.eval_case_results c
-      left join ragdb.eval_assert_results a using (corpus_id, run_id, case_no)
+      left join lateral (
+        select o.* from ragdb.eval_assert_results o
+        where o.corpus_id = c.corpus_id and o.run_id = c.run_id and o.case_no = c.case_no
+        offset 0) a on true
     where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id
     union all
     select 2, 0, 0, (run).eval, 'gate', true, (run).metric_value >= (run).threshold,

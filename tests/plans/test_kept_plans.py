@@ -75,6 +75,29 @@ def test_a_session_that_runs_an_eval_often_reads_the_results_of_its_run(
     assert read_by_last(session, "^eval_(case|assert)_results", 25, run) < 50 * 40
 
 
+@OLDER_BY_NIGHT
+def test_a_report_of_a_run_that_is_newer_than_statistics_reads_each_result_once(
+    session: Connection,
+) -> None:
+    """The planner, which knows of one run, takes any other for one row: it read all for each."""
+    cases = 40
+    put(session, *range(cases))
+    text = matrix.CONTRACT.format(corpus="c")
+    for n in range(cases):
+        text += f'    ragCase name=q{n} query="w{n}" topK=2 sources={n}.md\n'
+    session.execute("select from ragdb.apply_contract(%s, 'c')", (text,))
+    session.execute("select from ragdb.run_eval('A')")
+    session.execute("analyze")
+    ((run,),) = session.execute("select run_id from ragdb.run_eval('A')").fetchall()
+
+    def report(n: int) -> None:
+        session.execute("select ragdb.eval_report(%s, 'junit')", (run,))
+
+    # a case has two assertions
+    read = read_by_last(session, "^eval_assert_results", 1, report)
+    assert 2 * cases <= read < 5 * cases
+
+
 def test_a_case_that_is_added_reads_the_labels_of_each_case_once(session: Connection) -> None:
     put(session, 1)
     matrix.contracted(session, "c")
