@@ -66,10 +66,11 @@ begin atomic
               where o.corpus_id = said_in.corpus_id and o.child_no = said_in.chunk_no
                 and not o.is_added offset 0) e
           cross join lateral (
-            select c.ordinal from ragdb.chunks c
-              where c.corpus_id = said_in.corpus_id and c.chunk_no = e.parent_no
-                and c.doc_no = said_in.doc_no offset 0) p), ''))
-    -- offset 0: else a corpus whose turns are taken for few would be read by its number alone
+            select c.ordinal, c.doc_no from ragdb.chunks c
+              where c.corpus_id = said_in.corpus_id and c.chunk_no = e.parent_no offset 0) p
+          where p.doc_no = said_in.doc_no), ''))
+    -- offset 0: else a corpus whose turns are taken for few would be read by its number alone, and
+    -- above after a vacuum a document by its
     from (
       select h.* from ragdb.turns h
       where h.corpus_id = said_in.corpus_id and h.chunk_no = said_in.chunk_no offset 0) t;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,7 +14,8 @@ from tests.plans import matrix
 from tests.sql.conversations import conversation, message
 from tests.sql.conversations import put as put_conversations
 
-CHUNKS, TURNS, ASKED = 600, 200, 50
+# most documents are short: to the planner all are
+DOCUMENTS, CHUNKS, TURNS, ASKED = 400, 600, 200, 50
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +26,22 @@ def vacuumed(server18: Server) -> Iterator[Connection]:
         psycopg.connect(server18.dsn(database.dbname), autocommit=True) as db,
     ):
         db.execute("select ragdb.create_corpus('c')")
-        matrix.put(db, "c", [document("a.md", [f"common w{n}" for n in range(CHUNKS)])])
+        short = [document(f"{n}.md", [f"short {n}"]) for n in range(DOCUMENTS)]
+        long = document("a.md", [f"common w{n}" for n in range(CHUNKS)])
+        matrix.put(db, "c", [long, *short])
         said = [message(n, [n - 1] if n else []) for n in range(TURNS)]
         put_conversations(db, "c", conversation(said))
         db.execute("vacuum (analyze)")
         yield db
+
+
+def read_by(db: Connection, statement: str, *given: object) -> tuple[dict[str, int], list[Any]]:
+    """Rows read of each table and by each index, and what a statement returns."""
+    with db.transaction():
+        before = matrix.counts(db)
+        found = db.execute(statement, given).fetchall()
+        after = matrix.counts(db)
+    return {name: rows - before[name][0] for name, (rows, _) in after.items()}, found
 
 
 @pytest.mark.parametrize(
@@ -51,10 +64,14 @@ def test_many_ids_are_looked_up_by_key_after_a_vacuum(vacuumed: Connection, call
             (ASKED,),
         ).fetchall()
     ]
-    with vacuumed.transaction():
-        before = matrix.counts(vacuumed)
-        found = vacuumed.execute(f"select * from ragdb.{call}", (ids,)).fetchall()
-        after = matrix.counts(vacuumed)
-    read = {name: rows - before[name][0] for name, (rows, _) in after.items()}
+    read, found = read_by(vacuumed, f"select * from ragdb.{call}", ids)
     assert found
     assert {name: count for name, count in read.items() if count > 5 * ASKED} == {}
+
+
+def test_documents_are_verified_by_keys_after_a_vacuum(vacuumed: Connection) -> None:
+    """The index of a document has the numbers of its chunks: all were read for each parent."""
+    read, _ = read_by(vacuumed, "select * from ragdb.verify(checks => array['documents'])")
+    chunks = DOCUMENTS + CHUNKS + TURNS
+    assert read["ragdb.chunks_ordinal_is_unique_per_document"] >= chunks
+    assert {name: count for name, count in read.items() if count > 3 * chunks} == {}
