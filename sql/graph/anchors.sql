@@ -22,10 +22,11 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(resolve_from_session.corpus, 'read');
 begin
-  return (select c.chunk_id from ragdb.turns t
-      join ragdb.chunks c on c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no
-    where t.corpus_id = v_corpus.corpus_id and t.session_id = resolve_from_session.session
-    order by t.created_at desc, t.place desc, t.chunk_no desc limit 1);
+  return (select c.chunk_id from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_no = (
+      select t.chunk_no from ragdb.turns t
+      where t.corpus_id = v_corpus.corpus_id and t.session_id = resolve_from_session.session
+      order by t.created_at desc, t.place desc, t.chunk_no desc limit 1));
 end $$;
 comment on function ragdb.resolve_from_session is
   'Returns the latest turn of a session, or null when it has none. Raises RG400, RG404.';

@@ -27,8 +27,13 @@ begin atomic
         coalesce(pg_catalog.bool_or(t.role = 'user') and pg_catalog.bool_or(t.role = 'assistant'),
           false) as has_exchange,
         coalesce(pg_catalog.avg(t.salience::numeric), 0) as mean
-      from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
-      where c.corpus_id = insufficiency.corpus_id and c.chunk_id = any (insufficiency.chunk_ids)
+      from (select distinct pg_catalog.unnest(insufficiency.chunk_ids) as id) i
+        cross join lateral (
+          select o.chunk_no from ragdb.chunks o
+          where o.corpus_id = insufficiency.corpus_id and o.chunk_id = i.id offset 0) c
+        cross join lateral (
+          select o.role, o.phase, o.salience from ragdb.turns o
+          where o.corpus_id = insufficiency.corpus_id and o.chunk_no = c.chunk_no offset 0) t
   )
   select case
       when f.turns < l.turns then

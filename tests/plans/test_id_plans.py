@@ -75,3 +75,26 @@ def test_documents_are_verified_by_keys_after_a_vacuum(vacuumed: Connection) -> 
     chunks = DOCUMENTS + CHUNKS + TURNS
     assert read["ragdb.chunks_ordinal_is_unique_per_document"] >= chunks
     assert {name: count for name, count in read.items() if count > 3 * chunks} == {}
+
+
+def test_the_end_of_a_session_is_one_turn_after_a_vacuum(vacuumed: Connection) -> None:
+    ((session,),) = vacuumed.execute("select distinct session_id from ragdb.turns").fetchall()
+    read, found = read_by(vacuumed, "select ragdb.resolve_from_session('c', %s)", session)
+    assert found
+    assert sum(count for name, count in read.items() if "chunks" in name) == 1
+
+
+def test_the_turns_that_an_atom_rests_on_are_found_by_key_after_a_vacuum(
+    vacuumed: Connection,
+) -> None:
+    ids = [
+        found
+        for (found,) in vacuumed.execute(
+            "select chunk_id from ragdb.turns join ragdb.chunks using (corpus_id, chunk_no) limit 2"
+        ).fetchall()
+    ]
+    read, ((missing,),) = read_by(
+        vacuumed, "select ragdb_internal.insufficiency(1, %s::text[], 'strict')", ids
+    )
+    assert missing == "insufficient turns: 5 required, 2 found"
+    assert {name: count for name, count in read.items() if count > 10} == {}
