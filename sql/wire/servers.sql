@@ -7,7 +7,9 @@ begin atomic
   select k.name collate "default" from ragdb.corpora k
   where k.personal_of is null and ragdb_internal.privilege(k) > 0
     and exists (select from pg_catalog.unnest(corpora_with_chunks.chunk_ids) i (chunk_id)
-      join ragdb.chunks c on c.corpus_id = k.corpus_id and c.chunk_id = i.chunk_id)
+      cross join lateral (
+        select from ragdb.chunks c
+        where c.corpus_id = k.corpus_id and c.chunk_id = i.chunk_id offset 0) c)
   order by k.name;
 end;
 comment on function ragdb.corpora_with_chunks is

@@ -51,6 +51,7 @@ def read_by(db: Connection, statement: str, *given: object) -> tuple[dict[str, i
         "search('c', 'common', 5, chunk_ids => %s)",
         "get_edges('c', %s)",
         "list_turns('c', %s)",
+        "corpora_with_chunks(%s)",
     ],
 )
 def test_many_ids_are_looked_up_by_key_after_a_vacuum(vacuumed: Connection, call: str) -> None:
