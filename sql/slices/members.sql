@@ -41,8 +41,11 @@ begin
   return query
     select s.slice_id, s.created_at, s.anchor_chunk_id, c.source, cardinality(s.chunk_ids),
         s.edge_count, s.policy_id, s.params_hash, s.graph_snapshot_hash
-      from ragdb.slices s left join ragdb.chunks c
-        on c.corpus_id = v_corpus.corpus_id and c.chunk_id = s.anchor_chunk_id
+      from ragdb.slices s
+      left join lateral (
+        select h.source from ragdb.chunks h
+        where h.corpus_id = v_corpus.corpus_id and h.chunk_id = s.anchor_chunk_id
+        offset 0) c on true
       where s.corpus_id = v_corpus.corpus_id
         and s.created_at >= coalesce(list_slices.since, '-infinity')
         and (v_before is null or (s.created_at, s.slice_id) < (v_before, list_slices.before))
@@ -89,8 +92,9 @@ begin
       from unnest(v_slice.selection_order) with ordinality o (chunk_id, place)
       join unnest(v_slice.chunk_ids, v_slice.content_hashes) m (chunk_id, content_hash)
         on m.chunk_id = o.chunk_id
-      left join ragdb.chunks c
-        on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
+      left join lateral (
+        select h.source, h.text from ragdb.chunks h
+        where h.corpus_id = v_corpus.corpus_id and h.chunk_id = o.chunk_id offset 0) c on true
       order by o.place;
 end $$;
 comment on function ragdb.slice_members is

@@ -6,7 +6,9 @@ language sql stable parallel safe
 return array(
   select o.chunk_id
     from unnest((slice).chunk_ids, (slice).content_hashes) o (chunk_id, content_hash)
-    left join ragdb.chunks c on c.corpus_id = (slice).corpus_id and c.chunk_id = o.chunk_id
+    left join lateral (
+      select h.text from ragdb.chunks h
+      where h.corpus_id = (slice).corpus_id and h.chunk_id = o.chunk_id offset 0) c on true
     where ragdb_internal.content_hash(c.text) is distinct from o.content_hash
     order by o.chunk_id collate "C");
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -15,7 +16,7 @@ from tests.sql.conversations import conversation, message
 from tests.sql.conversations import put as put_conversations
 
 # most documents are short: to the planner all are
-DOCUMENTS, CHUNKS, TURNS, ASKED = 400, 600, 200, 50
+DOCUMENTS, CHUNKS, TURNS, ASKED, SLICES = 400, 600, 200, 50, 10
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +27,15 @@ def vacuumed(server18: Server) -> Iterator[Connection]:
         psycopg.connect(server18.dsn(database.dbname), autocommit=True) as db,
     ):
         db.execute("select ragdb.create_corpus('c')")
+        db.execute("select ragdb.create_signing_key('k1')")
         short = [document(f"{n}.md", [f"short {n}"]) for n in range(DOCUMENTS)]
         long = document("a.md", [f"common w{n}" for n in range(CHUNKS)])
         matrix.put(db, "c", [long, *short])
         said = [message(n, [n - 1] if n else []) for n in range(TURNS)]
         put_conversations(db, "c", conversation(said))
+        for n in range(SLICES):
+            anchor = str(UUID(int=10 * n))
+            db.execute("select from ragdb.retrieve_slice('c', 'text', anchor => %s)", (anchor,))
         db.execute("vacuum (analyze)")
         yield db
 
@@ -99,3 +104,22 @@ def test_the_turns_that_an_atom_rests_on_are_found_by_key_after_a_vacuum(
     )
     assert missing == "insufficient turns: 5 required, 2 found"
     assert {name: count for name, count in read.items() if count > 10} == {}
+
+
+@pytest.mark.parametrize("call", ["slice_members('c', %s)", "replay(%s)"])
+def test_the_members_of_a_slice_are_looked_up_by_key_after_a_vacuum(
+    vacuumed: Connection, call: str
+) -> None:
+    column = "id" if "replay" in call else "slice_id"
+    ((given,),) = vacuumed.execute(
+        f"select {column} from ragdb.retrieval_traces where slice_id is not null limit 1"
+    ).fetchall()
+    read, found = read_by(vacuumed, f"select * from ragdb.{call}", given)
+    assert found
+    assert {name: count for name, count in read.items() if count > 250} == {}
+
+
+def test_the_anchors_of_slices_are_looked_up_by_key_after_a_vacuum(vacuumed: Connection) -> None:
+    read, found = read_by(vacuumed, "select * from ragdb.list_slices('c')")
+    assert len(found) == SLICES
+    assert {name: count for name, count in read.items() if count > 2 * SLICES} == {}
