@@ -32,6 +32,23 @@ begin
   return v_rows;
 end $$;
 
+-- Deletes the baselines of some dropped corpora, and records that they are gone.
+create or replace function ragdb_internal.erase_baselines(corpora integer[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_gone ragdb.eval_baselines[];
+begin
+  with gone as (
+    delete from ragdb.eval_baselines b where b.corpus_id = any (corpora) returning b as baseline
+  )
+  select array_agg(g.baseline) into v_gone from gone g;
+  perform ragdb_internal.record_state('baseline', g.corpus_id,
+      jsonb_build_array(g.rag, g.eval, g.name)::text)
+    from unnest(v_gone) g;
+end $$;
+
 -- A name that finds nothing is no error: in a cluster each node is asked.
 create or replace function ragdb.erase_traces(corpus text, reason text default null)
 returns table (traces bigint, answers bigint, runs bigint)
@@ -54,7 +71,7 @@ begin
     traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
     answers := case v_parent when 'evidence_answers' then v_rows else answers end;
   end loop;
-  delete from ragdb.eval_baselines b where b.corpus_id = any (v_corpora);
+  perform ragdb_internal.erase_baselines(v_corpora);
   delete from ragdb.eval_runs r where r.corpus_id = any (v_corpora);
   get diagnostics runs = row_count;
   perform ragdb_internal.record_traces_erased(c.corpus_id, reason)
