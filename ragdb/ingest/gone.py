@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from ragdb.ingest import origins
 from ragdb.ingest.report import Report
 from ragdb.ingest.source import Found
 from ragdb.readers import formats
@@ -52,11 +53,10 @@ def _of_files_of_records(
 
     Of a folder they are among its sources that nothing was read as.
     """
-    origins = {s.uri: s.origin for s in found.sources if s.prefix == f"{s.uri}#"}
-    for uri in origins.keys() & set(seen):
-        del origins[uri]
-    known = db.known_sources(corpus, list(origins)) if origins else []
-    gone = [row.uri for row in known if row.root == origins[row.uri]]
+    came = {s.uri: s.origin for s in found.sources if s.prefix == f"{s.uri}#"}
+    for uri in came.keys() & set(seen):
+        del came[uri]
+    gone = origins.still(db, corpus, came)
     if not gone:
         return 0
     with db.connection.transaction(force_rollback=is_told):

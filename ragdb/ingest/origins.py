@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ragdb.client._generated.rows import KnownSourcesRow
@@ -30,6 +30,11 @@ def present(db: Client, corpus: str, named: Iterable[tuple[str, Source]]) -> dic
             raise _from_elsewhere(corpus, row.uri, str(row.root), str(source.origin))
         found[row.uri] = row.doc_cid
     return found
+
+
+def still(db: Client, corpus: str, came: Mapping[str, str | None]) -> list[str]:
+    """Those of some uris that are there and still come from where they came from."""
+    return [row.uri for row in _known(db, corpus, list(came)) if row.root == came[row.uri]]
 
 
 def twice(db: Client, corpus: str, sources: Sequence[Source]) -> list[Twice]:

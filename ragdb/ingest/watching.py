@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ragdb.errors import CorpusNotFound
+from ragdb.ingest import origins
 from ragdb.ingest.options import look
 from ragdb.ingest.source import Found, Source
 from ragdb.readers import formats
@@ -39,15 +40,15 @@ class Watch:
         self.paths, self.options = paths, options
         self.known, _ = self._look()
 
-    def changed(self, interval: float = 1.0) -> tuple[Found, list[str]]:
-        """Wait for a change; returns what is new or other, and the uris of what is gone."""
+    def changed(self, interval: float = 1.0) -> tuple[Found, list[Source]]:
+        """Wait for a change; returns what is new or other, and what is gone."""
         while True:
             time.sleep(max(interval, _REST * self.looked_for))
             now, hidden = self._look()
             folders = {(source.prefix, source.origin) for source, _ in now.values()}
             unseen = {uri: known for uri, known in self.known.items() if uri not in now}
             gone = [
-                uri
+                source
                 for uri, (source, _) in unseen.items()
                 # a folder without any file may be a disk that is just not mounted
                 if not source.is_named
@@ -56,23 +57,29 @@ class Watch:
             ]
             before = self.known
             self.known = {**unseen, **now}
-            for uri in gone:
-                del self.known[uri]
+            for source in gone:
+                del self.known[source.uri]
             other = [s for uri, (s, at) in now.items() if uri not in before or before[uri][1] != at]
             if other or gone:
                 return Found(list(map(_alone, other))), gone
 
-    def remove(self, db: Client, corpus: str, gone: list[str]) -> int:
-        """Take sources that are gone out of the corpus; returns how many documents went."""
+    def remove(self, db: Client, corpus: str, gone: list[Source]) -> int:
+        """Take sources that are gone out of the corpus; returns how many documents went.
+
+        Those that another folder took over stay.
+        """
         removed = 0
         # a dry run may not have made it, nor one that found nothing to read
         with (
             contextlib.suppress(CorpusNotFound),
             db.connection.transaction(force_rollback=self.options.get("dry_run", False)),
         ):
-            removed += db.delete_sources(corpus, gone).documents_deleted
-            for uri in filter(formats.may_have_records, gone):
-                removed += db.prune_sources(corpus, f"{uri}#", []).documents_deleted
+            uris = origins.still(db, corpus, {source.uri: source.origin for source in gone})
+            removed += db.delete_sources(corpus, uris).documents_deleted
+            for source in gone:
+                if formats.may_have_records(source.uri):
+                    records = db.prune_sources(corpus, f"{source.uri}#", [], source.origin)
+                    removed += records.documents_deleted
         return removed
 
     def _look(self) -> tuple[dict[str, Known], list[str]]:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +22,7 @@ from ragdb.ingest import payload, pool, reading, watching, writing
 from ragdb.ingest.ingest import Run
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.report import Failed, Report
-from ragdb.ingest.source import Found
+from ragdb.ingest.source import Found, Source
 from tests.waiting import until_it_waits
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
@@ -702,7 +703,7 @@ def test_a_watch_tells_new_changed_and_gone(database: ragdb.Database, folder: Pa
     (folder / "a.md").unlink()
     found, gone = watch.changed(interval=0.01)
     assert [source.uri for source in found.sources] == ["docs/b.txt", "docs/new.md"]
-    assert gone == ["docs/a.md"]
+    assert [source.uri for source in gone] == ["docs/a.md"]
     watch.remove(database, "docs", gone)
     Run(database, "docs", found, {}).run()
     assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md", "docs/new.md"}
@@ -744,7 +745,7 @@ def test_a_watch_removes_records_and_chats_that_their_files_lost(
     ]
     changed = watching.Watch.changed
 
-    def change(watch: watching.Watch) -> tuple[Found, list[str]]:
+    def change(watch: watching.Watch) -> tuple[Found, list[Source]]:
         with ragdb.connect(clone) as db:
             left.append([row.source for row in db.list_documents("docs")])
         if not changes:
@@ -801,20 +802,38 @@ def test_a_watch_keeps_what_is_in_a_folder_that_went_away(
     (folder / "b.txt").unlink()
     alone.unlink()  # a file that was named is in no folder
     found, gone = watch.changed(interval=0.01)
-    assert (found.sources, gone) == ([], ["docs/b.txt"])
+    assert (found.sources, [source.uri for source in gone]) == ([], ["docs/b.txt"])
 
 
 def test_a_watch_counts_what_it_removes_and_a_dry_one_takes_it_back(
     database: ragdb.Database, folder: Path
 ) -> None:
-    gone = ["docs/a.md", "docs/b.txt", "docs/records.jsonl"]
     (folder / "records.jsonl").write_text('{"id": "r1", "text": "Delta."}\n')
+    names = {"docs/a.md", "docs/b.txt", "docs/records.jsonl"}
+    gone = [source for source in look(folder, {}).sources if source.uri in names]
     assert watching.Watch([str(folder)], {}).remove(database, "docs", gone) == 0
     database.ingest(folder, corpus="docs")
     for dry_run, left in ((True, 4), (False, 1)):
         watch = watching.Watch([str(folder)], {"dry_run": dry_run})
         assert watch.remove(database, "docs", gone) == 3
         assert database.corpus_info("docs").documents == left
+
+
+def test_a_watch_leaves_what_another_folder_took_over(
+    database: ragdb.Database, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "records.jsonl").write_text('{"id": "r1", "text": "Delta."}\n')
+    named: dict[str, Any] = {"prefix": "docs"}
+    database.ingest(folder, corpus="docs", **named)
+    watch = watching.Watch([str(folder)], named)
+    database.ingest(shutil.copytree(folder, tmp_path / "new"), corpus="docs", **named)
+    before = {row[1] for row in chunks(database)}
+    for name in ("a.md", "records.jsonl"):
+        (folder / name).unlink()
+    _, gone = watch.changed(interval=0.01)
+    assert len(gone) == 2
+    assert watch.remove(database, "docs", gone) == 0
+    assert {row[1] for row in chunks(database)} == before
 
 
 def test_records_with_ids_of_others_are_refused_all_at_once(
