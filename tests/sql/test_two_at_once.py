@@ -53,6 +53,27 @@ def keys(dsn: str) -> dict[str, str]:
         return dict(db.execute("select key_id, state from ragdb.list_signing_keys()").fetchall())
 
 
+def test_a_name_that_another_holds_is_not_waited_for(made: str) -> None:
+    with psycopg.connect(made) as a, psycopg.connect(made) as b:
+        for _ in range(2):  # the first time it waits for the row
+            a.commit()
+            a.execute("select ragdb_internal.hold('rollups')")
+        b.execute("set lock_timeout = '1s'")
+        tried = "select ragdb_internal.try_hold('rollups')"
+        assert b.execute(tried).fetchone() == (False,)
+        a.rollback()
+        assert b.execute(tried).fetchone() == (True,)
+
+
+def test_a_blob_that_a_corpus_gets_meanwhile_is_not_taken_back(made: str) -> None:
+    put_blob = "select ragdb.put_blob('taken', 'x/y'{})"
+    with psycopg.connect(made) as db:
+        row = db.execute(put_blob.format("").encode()).fetchone()
+    assert row is not None
+    drop = f"select ragdb.drop_blob('{row[0]}')"
+    assert second(made, put_blob.format(", 'docs'"), drop) == "RG409"
+
+
 def test_of_two_keys_made_at_once_the_second_is_active(made: str) -> None:
     call = "select ragdb.create_signing_key('{}')"
     assert second(made, call.format("k1"), call.format("k2")) is None

@@ -161,6 +161,24 @@ def test_a_refusal_is_recorded_by_the_client_and_tells_nothing(vault: Connection
     ]
 
 
+@pytest.mark.parametrize(("role", "corpus"), [("writer", "vault"), ("reader", "personal")])
+def test_no_refusal_is_recorded_where_nobody_can_be_refused(
+    vault: Connection, role: str, corpus: str
+) -> None:
+    as_role(vault, "writer", "create_corpus('personal')")
+    before = kinds(vault)
+    as_role(vault, role, f"record_refusal('{corpus}', 'RG401')")
+    assert kinds(vault) == before
+
+
+def test_events_are_listed_from_a_time_on(vault: Connection) -> None:
+    vault.execute("select set_config('ragdb.now', '2100-01-01 10:00:00+00', true)")
+    as_role(vault, "writer", "revoke_corpus('vault', 'reader')")
+    since = "select kind from ragdb.list_access_events(since => %s)"
+    assert vault.execute(since, ("2100-01-01 10:00:00+00",)).fetchall() == [("revoke",)]
+    assert vault.execute(since, ("2100-01-01 10:00:01+00",)).fetchall() == []
+
+
 def test_a_refusal_is_in_the_log_of_the_server_whatever_the_client_does(
     any_version: Any, any_clone: str, login: Login
 ) -> None:

@@ -42,7 +42,7 @@ def test_blobs_are_counted_by_who_put_them(any_db: Connection) -> None:
 
 def test_public_is_the_quota_of_those_without_their_own(any_db: Connection) -> None:
     any_db.execute("select ragdb.create_corpus('docs')")
-    any_db.execute("select ragdb.set_quota('public', blob_bytes => 3)")
+    any_db.execute("select ragdb.set_quota('public', blob_bytes => 0)")
     any_db.execute("select ragdb.set_quota('writer', blob_bytes => 30)")
     any_db.execute("set role writer2")
     refused(any_db, "select ragdb.put_blob('1234', 'text/plain')")
@@ -154,8 +154,9 @@ def test_no_other_role_takes_the_calls_of_a_role(any_clone: str, login: Login) -
             (one.info.backend_pid, two.info.backend_pid),
         ).fetchall()
     assert len(keys) == 2
-    attacker = login(any_clone, "stranger")
-    for pair in keys:
+    # sessions are counted, and each takes one
+    attackers = [login(any_clone, "stranger") for _ in keys]
+    for attacker, pair in zip(attackers, keys, strict=True):
         signed = [key - 2**32 if key >= 2**31 else key for key in pair]
         attacker.execute("select pg_advisory_lock(%s::int, %s::int)", signed)
     one.execute(call)

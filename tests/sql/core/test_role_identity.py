@@ -54,6 +54,18 @@ def test_the_grants_of_a_dropped_role_are_not_the_next_ones(any_db: Connection) 
     assert state(any_db, "carol", "select ragdb.corpus_info('docs')") == "RG404"
 
 
+def test_a_membership_that_is_not_inherited_gives_no_right(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    any_db.execute("create role team")
+    any_db.execute("select ragdb.grant_corpus('docs', 'team', 'read')")
+    made(any_db, "carol")
+    read = "select ragdb.corpus_info('docs')"
+    any_db.execute("grant team to carol with inherit false")
+    assert state(any_db, "carol", read) == "RG404"
+    any_db.execute("grant team to carol with inherit true")
+    assert state(any_db, "carol", read) == ""
+
+
 def test_personal_of_a_dropped_role_is_not_the_next_ones(any_db: Connection) -> None:
     made(any_db, "carol")
     put = "select ragdb.put_text('personal', 'a', 'a secret of tulips')"
@@ -88,6 +100,10 @@ def test_blobs_of_a_dropped_role_are_not_the_next_ones(any_db: Connection) -> No
     assert state(any_db, "carol", other) == "RG470"
     again(any_db, "carol", "ragdb_writer")
     assert state(any_db, "carol", read) == "RG408"
+    assert state(any_db, "carol", f"select ragdb.drop_blob('{row[0]}')") == "RG408"
+    any_db.execute("set role carol")
+    assert any_db.execute("select from ragdb.list_blobs()").fetchall() == []
+    any_db.execute("reset role")
     assert bring() == []
     assert state(any_db, "carol", read) == "RG408"
     # whoever has the bytes has them, and a quota of her own

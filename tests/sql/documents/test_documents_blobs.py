@@ -107,6 +107,35 @@ def test_a_media_type_given_by_mistake_is_put_right_by_putting_the_bytes_again(
     assert listed(docs) == [(cid, "x/y", 4, False)]
 
 
+def test_a_blob_that_another_put_too_stays_for_that_one(docs: Connection) -> None:
+    for role in ("writer", "writer2"):
+        docs.execute(f"set local role {role}")
+        cid = cid_of(docs, "put_blob('same', 'x/y')")
+    docs.execute("select ragdb.drop_blob(%s)", (cid,))
+    assert listed(docs) == []
+    docs.execute("set local role writer")
+    assert listed(docs) == [(cid, "x/y", 4, False)]
+    assert docs.execute("select count(*) from ragdb.get_blob(%s)", (cid,)).fetchone() == (1,)
+
+
+def test_an_admin_takes_no_blob_that_a_corpus_has_because_of_another(docs: Connection) -> None:
+    docs.execute("select ragdb.grant_corpus('docs', 'writer', 'write')")
+    docs.execute("set local role writer")
+    cid = cid_of(docs, "put_blob('same', 'x/y', 'docs')")
+    docs.execute("set local role admin")
+    assert refused(docs, f"select ragdb.drop_blob('{cid}')").sqlstate == "RG409"
+
+
+def test_an_original_that_came_with_its_corpus_is_not_taken_back(docs: Connection) -> None:
+    docs.execute("select ragdb.put_blob('same', 'x/y', 'docs')")
+    docs.execute("delete from ragdb.blob_uploads")  # as where its corpus moved here
+    docs.execute("set local role writer")
+    cid = cid_of(docs, "put_blob('same', 'x/y')")
+    docs.execute("select ragdb.drop_blob(%s)", (cid,))
+    docs.execute("reset role")
+    assert docs.execute("select count(*) from ragdb.get_blob(%s)", (cid,)).fetchone() == (1,)
+
+
 def test_an_admin_takes_a_blob_from_all_who_put_it(docs: Connection) -> None:
     docs.execute("select ragdb.grant_corpus('docs', 'writer', 'write')")
     for role in ("writer", "admin"):

@@ -63,6 +63,8 @@ def test_a_document_with_another_event_by_now_is_passed_over(db: Connection) -> 
     (old,) = put(db, document("a.md", ["one"], data=b"1"))
     (new,) = put(db, document("a.md", ["one"], data=b"1", title="New"))
     assert note(db, old) == 0
+    # nor are other bytes read as it
+    assert note(db, {**new, "doc_cid": "sha256:" + "0" * 64}) == 0
     assert note(db, new) == 1
     put(db, document("a.md", ["one"], data=b"1", title="Newer"))
     assert unchanged(db, new) == []

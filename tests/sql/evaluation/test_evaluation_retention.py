@@ -81,6 +81,19 @@ def test_the_latest_run_of_an_eval_stays_however_old_it_is(db: Connection) -> No
     assert left(db) == {runs[2022]}
 
 
+def test_the_latest_run_of_each_eval_of_a_rag_stays(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    text = contract(REFUNDS) + "  ragEval name=W mode=contract\n" + REFUNDS
+    pin(db, 2018)
+    other = run(db, text, eval="W")["run_id"]
+    for year in (2019, 2020):
+        pin(db, year)
+        latest = run(db, eval="V")["run_id"]
+    pin(db, 2026)
+    assert db.execute(DROP).fetchall() == [("docs", 1)]
+    assert left(db) == {other, latest}
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

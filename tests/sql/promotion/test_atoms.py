@@ -477,6 +477,10 @@ def test_what_was_derived_from_a_file_outlives_its_name_and_not_its_bytes(
         text,
     )
     assert made["code"] == "PROMOTED", made
+    # other bytes that say the same take nothing along
+    put_documents(signed, document("c.md", [text], **said | {"data": b"others"}), corpus="chat")
+    signed.execute("select ragdb.delete_source('chat', 'c.md')")
+    assert signed.execute("select from ragdb.list_erasures('chat')").fetchall() == []
     put_documents(signed, document(new, [text], **said), corpus="chat")
     signed.execute("select ragdb.delete_source('chat', %s)", (old,))
     assert state(signed) == "stale"

@@ -10,7 +10,7 @@ import pytest
 
 from ragdb.client.calling import Reals
 from tests.conftest import Connection, Server
-from tests.embedding import ENCODER, embed, make_corpus, one
+from tests.embedding import ENCODER, embed, make_corpus, one, put
 from tests.refusal import refused
 from tests.sql.traces.test_traces_waits import calling, held
 from tests.waiting import until
@@ -83,6 +83,19 @@ def test_an_embedding_goes_with_the_last_trace_that_names_it(any_docs: Connectio
     assert [kept(db, q) for q in ("gone", "asked again", "put")] == [0, 1, 1]
     assert one(db, "select verdict from ragdb.replay(%s)", later) == "exact"
     assert one(db, "select is_ready from ragdb.query_embedding_state('docs', 'put')")
+
+
+def test_a_trace_of_another_corpus_keeps_no_embedding(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('others'), ragdb.embed_corpus('others', 'hash')")
+    put(docs, {"a": "red apple"}, "others")
+    embed(docs)
+    docs.execute(
+        "select from ragdb.retrieve('others', 'red', query_embedding => %s, mode => 'semantic')",
+        (Reals(ENCODER.encode(["red"])[0]),),
+    )
+    assert kept(docs, "red") == 2
+    docs.execute(DROP)
+    assert kept(docs, "red") == 1
 
 
 def test_what_is_kept_under_an_old_question_is_dropped_by_itself(any_docs: Connection) -> None:

@@ -523,6 +523,38 @@ def test_what_may_pass_is_tried_five_times(docs: Connection) -> None:
         docs.execute("update ragdb.ingest_jobs set due_at = clock_timestamp()")
 
 
+def test_a_job_whose_blob_was_taken_back_fails(docs: Connection) -> None:
+    docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
+    call(docs, "rag_ingest", INGEST)
+    job = one(docs, "select job_id from ragdb.ingest_jobs")
+    docs.execute("select ragdb.drop_blob(%s)", (CID,))
+    assert claim(docs) is None
+    assert one(docs, "select state from ragdb.job_state(%s)", job) == "failed"
+
+
+def test_who_may_only_read_a_corpus_reads_no_blob_for_it(docs: Connection) -> None:
+    docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
+    call(docs, "rag_ingest", INGEST)
+    docs.execute("set role reader")
+    assert one(docs, "select privilege from ragdb.corpus_info('docs')") == "read"
+    assert claim(docs) is None
+    docs.execute("set role writer")
+    assert claim(docs) is not None
+
+
+def test_a_worker_puts_a_blob_off_for_about_a_day_at_most(docs: Connection) -> None:
+    docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
+    call(docs, "rag_ingest", INGEST)
+    job = claim(docs)
+    before = one(docs, "select clock_timestamp()")
+    docs.execute(
+        "select ragdb.fail_ingest_job(%s, %s, 'it is written', retry_after => interval '1 year')",
+        (job["job_id"], job["attempt"]),
+    )
+    pause = one(docs, "select due_at - %s from ragdb.ingest_jobs", before)
+    assert timedelta(hours=12) <= pause < timedelta(hours=37)
+
+
 def test_the_blobs_of_a_corpus_can_be_left_alone(docs: Connection) -> None:
     docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
     call(docs, "rag_ingest", INGEST)
