@@ -427,6 +427,19 @@ def test_a_part_has_the_rights_of_its_whole_until_it_is_restricted(parts: Connec
     assert one(parts, "select documents from ragdb.corpus_info('whole')") == 3
 
 
+def test_what_lists_say_of_a_whole_stops_at_what_the_role_may_read(parts: Connection) -> None:
+    parts.execute("select ragdb.add_synonyms('whole', '{red,crimson}')")
+    parts.execute("select ragdb.grant_corpus('part-1', 'writer', 'write')")
+    parts.execute("select ragdb.grant_corpus('whole', 'reader', 'read')")
+    parts.execute("set local role writer")
+    assert one(parts, "select part_of from ragdb.corpus_info('part-1')") is None
+    parts.execute("set local role reader")
+    assert one(parts, "select part_of from ragdb.corpus_info('part-0')") == "whole"
+    assert one(parts, "select count(*) from ragdb.list_synonyms('part-0')") == 2
+    spaces = "select corpus from ragdb.embedding_status('whole') order by 1"
+    assert parts.execute(spaces).fetchall() == [("part-0",), ("part-2",)]
+
+
 def test_pages_of_the_whole_pass_over_no_source_that_two_parts_have(parts: Connection) -> None:
     for part in PARTS[:2]:
         put(parts, {"both": "red plum"}, part)

@@ -254,6 +254,23 @@ def test_dead_work_is_revived_by_retry_failed(db: Connection) -> None:
     assert embed(db) == 1
 
 
+def test_work_in_hand_is_not_revived(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    rows = claim(db)
+    assert one(db, "select ragdb.retry_failed('docs')") == 0
+    assert complete(db, rows) == 1
+
+
+def test_an_equal_input_that_comes_while_one_is_in_work_is_embedded_with_it(
+    db: Connection,
+) -> None:
+    make_corpus(db, {"a": "alpha"})
+    rows = claim(db)
+    put(db, {"b": "alpha"})
+    assert claim(db) == []
+    assert complete(db, rows) == 2
+
+
 def test_an_input_that_killed_twenty_workers_is_revived(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
     while claim(db):

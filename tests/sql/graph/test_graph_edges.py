@@ -9,9 +9,12 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.embedding import one
 from tests.embedding import put as put_texts
 from tests.sql.conversations import conversation, message, put, uuid
 from tests.sql.graph.test_graph_growth import append
+
+TURN = "select ragdb.turn_id('chat', %s, %s)"
 
 
 @pytest.fixture
@@ -94,6 +97,11 @@ def test_a_turn_that_comes_again_is_written_once(talk: Connection) -> None:
         ([message(12, [11]) | {"created_at": "2026-03-02T09:30Z"}], "RG409", "it was said at 20"),
         ([message(13), message(12)], "RG409", "another"),
         ([message(12, [11]) | {"parent_id": uuid(1)}], "RG409", "does not have the parent"),
+        (
+            [message(12) | {"parents": [{"id": uuid(11), "edge_type": "branch"}]}],
+            "RG409",
+            "does not have the parent",
+        ),
         ([message(2, [1])], "RG409", 'session "s1" has it'),
         ([message(13, [7])], "RG412", "not in the conversation"),
         ([message(13, [1])], "RG412", "not in the conversation"),
@@ -181,6 +189,25 @@ def test_edges_join_sessions_and_documents(talk: Connection) -> None:
     ).fetchall()
     assert len(edges) == 5
     assert edges == sorted(edges)
+
+
+def test_a_page_has_all_edges_of_its_last_parent(talk: Connection) -> None:
+    add(talk, edge(uuid(1), uuid(12)), edge(uuid(1), uuid(12), "branch"))
+    paged = "select parent_id, edge_type from ragdb.get_parents('chat', %s, %s, 1)"
+    first = [(uuid(1), "branch"), (uuid(1), "reference")]
+    assert talk.execute(paged, (uuid(12), "")).fetchall() == first
+    assert talk.execute(paged, (uuid(12), uuid(1))).fetchall() == [(uuid(11), "reply")]
+
+
+def test_conversations_put_at_once_may_call_their_turns_alike(talk: Connection) -> None:
+    said = [
+        {"id": "1", "role": "user", "text": "Hello."},
+        {"id": "2", "parent_id": "1", "role": "assistant", "text": "Good morning."},
+    ]
+    put(talk, "chat", *(conversation(said, name, doc_cid=f"sha256:{name * 64}") for name in "ab"))
+    for session in "ab":
+        first, second = (one(talk, TURN, session, said_id) for said_id in "12")
+        assert parents(talk, second) == [(first, "reply", False)]
 
 
 def test_added_edges_stay_with_their_chunks_and_go_when_told(talk: Connection) -> None:
