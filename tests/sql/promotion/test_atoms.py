@@ -195,6 +195,13 @@ def test_the_words_that_a_statement_is_found_by_are_those_of_its_text(signed: Co
         signed.execute(f"alter table ragdb.{table} disable trigger user")
         signed.execute(f"update ragdb.{table} set lexemes = 'gold:1' where text is not null")
         signed.execute(f"alter table ragdb.{table} enable trigger user")
+        otherwise = (
+            "select from ragdb.verify(checks => '{atoms,proposals}')"
+            " where finding = 'it is found by another text than its own'"
+        )
+        assert len(signed.execute(otherwise).fetchall()) == 1
+        signed.execute("update ragdb.corpora set analysed_by = 15")
+        assert signed.execute(otherwise).fetchall() == []
         signed.execute("select ragdb.repair_corpus('chat')")
         assert signed.execute(f"select lexemes from ragdb.{table}").fetchall() == was
 
