@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -803,6 +804,30 @@ def test_a_watch_keeps_what_is_in_a_folder_that_went_away(
     alone.unlink()  # a file that was named is in no folder
     found, gone = watch.changed(interval=0.01)
     assert (found.sources, [source.uri for source in gone]) == ([], ["docs/b.txt"])
+
+
+def test_a_watch_keeps_what_is_in_a_folder_that_cannot_be_listed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = watching.Watch([str(folder)], {})
+    for name in ("a.md", "deep/c.md"):
+        (folder / name).unlink()
+
+    def hiding(*given: Any) -> Found:
+        return replace(look(*given), hidden=["docs/deep/"])
+
+    monkeypatch.setattr(watching, "look", hiding)
+    _, gone = watch.changed(interval=0.01)
+    assert [source.uri for source in gone] == ["docs/a.md"]
+
+
+def test_a_watch_keeps_a_file_that_was_named_and_went_away(folder: Path) -> None:
+    one, other = folder / "a.md", folder / "b.txt"
+    watch = watching.Watch([str(one), str(other)], {})
+    one.unlink()
+    other.write_text("Beta is longer than it was.")
+    found, gone = watch.changed(interval=0.01)
+    assert ([source.uri for source in found.sources], gone) == (["b.txt"], [])
 
 
 def test_a_watch_counts_what_it_removes_and_a_dry_one_takes_it_back(

@@ -522,11 +522,14 @@ def test_an_embedding_of_another_width_is_refused(db: Connection, width: int) ->
 
 def test_a_stranger_to_the_corpus_can_neither_claim_nor_complete(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
+    db.execute("select ragdb.request_query_embedding('docs', 'what is asked')")
+    queries = "select query from ragdb.claim_queries('w')"
     db.execute("set role reader")
-    assert claim(db) == []
+    assert claim(db) == db.execute(queries).fetchall() == []
     db.execute("set role writer")
     rows = claim(db)
     assert len(rows) == 1
+    assert db.execute(queries).fetchall() == [("what is asked",)]
     db.execute("set role reader")
     with pytest.raises(errors.CorpusNotFound), db.transaction():
         complete(db, rows)
