@@ -97,7 +97,7 @@ begin
       v_kept.embedding_hash, v_kept.stored_by, ragdb_internal.now())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
       set embedding_hash = excluded.embedding_hash, stored_by = excluded.stored_by,
-        query_text = null;
+        query_text = null, due_at = excluded.due_at;
   return encode(v_kept.embedding_hash, 'hex');
 end $$;
 comment on function ragdb.put_query_embedding is

@@ -227,5 +227,6 @@ comment on column ragdb.embedded_queries.stored_by is
   'The transaction that stored that; null while it waits.';
 comment on column ragdb.embedded_queries.query_text is 'The query, kept only while it waits.';
 comment on column ragdb.embedded_queries.attempt is 'Claims so far.';
-comment on column ragdb.embedded_queries.due_at is 'When the query may be claimed.';
+comment on column ragdb.embedded_queries.due_at is
+  'When the query may be claimed; once it has an embedding, when that was put last.';
 comment on column ragdb.embedded_queries.last_error is 'The last failure.';

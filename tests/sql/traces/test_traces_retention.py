@@ -123,6 +123,17 @@ def test_what_is_kept_under_an_old_question_is_dropped_by_itself(any_docs: Conne
     assert db.execute(left).fetchall() == [("waits now",)]
 
 
+def test_a_question_whose_embedding_is_put_again_is_kept_from_then_on(docs: Connection) -> None:
+    embedding = Reals(ENCODER.encode(["old"])[0])
+    for at in ("2019-12-31", "2020-01-01"):
+        with docs.transaction():
+            docs.execute("select set_config('ragdb.now', %s, true)", (f"{at} 10:00:00+00",))
+            docs.execute("select ragdb.put_query_embedding('docs', 'old', %s)", (embedding,))
+    assert docs.execute("select from ragdb.drop_kept_queries_before('2020-01-01')").rowcount == 0
+    assert one(docs, "select is_ready from ragdb.query_embedding_state('docs', 'old')")
+    assert kept(docs, "old") == 1
+
+
 def test_only_an_admin_drops_what_is_kept_and_only_of_days_that_ended(db: Connection) -> None:
     drop = "select ragdb.drop_kept_queries_before(%s)"
     assert refused(db, drop, "2100-01-01").sqlstate == "RG400"
