@@ -86,8 +86,10 @@ begin
   v_corpus := ragdb_internal.lock_corpus(put_embeddings.corpus, 'write');
   select min(i.id) into v_missing
     from unnest(chunk_ids) i (id)
-    where not exists (select from ragdb.chunks c
-      where c.corpus_id = v_corpus.corpus_id and c.chunk_id = i.id);
+      left join lateral (
+        select h.chunk_no from ragdb.chunks h
+        where h.corpus_id = v_corpus.corpus_id and h.chunk_id = i.id offset 0) c on true
+    where c.chunk_no is null;
   if v_missing is not null then
     perform from ragdb.get_chunk(corpus, v_missing);  -- it says that there is no such chunk
   end if;

@@ -213,6 +213,7 @@ returns table ("position" integer, sources text[], ordinals integer[], embedding
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare

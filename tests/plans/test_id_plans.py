@@ -40,6 +40,22 @@ def vacuumed(server18: Server) -> Iterator[Connection]:
         yield db
 
 
+@pytest.fixture(scope="module")
+def embedded(vacuumed: Connection) -> Connection:
+    """That corpus, embedded by its client but for the newest chunk."""
+    db = vacuumed
+    db.execute("select ragdb.create_embedder('e', 3)")
+    db.execute("select ragdb.bind_embedder('e', 'hash', 'hash-v1')")
+    db.execute("select ragdb.embed_corpus('c', 'e')")
+    ((ids,),) = db.execute(
+        "select array_agg(chunk_id) from ragdb.chunks"
+        " where chunk_no < (select max(chunk_no) from ragdb.chunks)"
+    ).fetchall()
+    given = [0.6, 0.8, 0.0] * len(ids)
+    db.execute("select ragdb.put_embeddings('c', %s, %s::float8[])", (ids, given))
+    return db
+
+
 def read_by(db: Connection, statement: str, *given: object) -> tuple[dict[str, int], list[Any]]:
     """Rows read of each table and by each index, and what a statement returns."""
     with db.transaction():
@@ -123,3 +139,28 @@ def test_the_anchors_of_slices_are_looked_up_by_key_after_a_vacuum(vacuumed: Con
     read, found = read_by(vacuumed, "select * from ragdb.list_slices('c')")
     assert len(found) == SLICES
     assert {name: count for name, count in read.items() if count > 2 * SLICES} == {}
+
+
+def test_embeddings_of_a_client_are_stored_by_the_keys_of_their_chunks(
+    embedded: Connection,
+) -> None:
+    """Each call counted all chunks for whether one was still without, and looked through all."""
+    ids = [found for (found,) in embedded.execute(
+        "select chunk_id from ragdb.chunks where source = 'a.md' limit %s", (ASKED,)
+    ).fetchall()]  # fmt: skip
+    read, found = read_by(
+        embedded, "select ragdb.put_embeddings('c', %s, %s::float8[])", ids, [0.6, 0.8, 0.0] * ASKED
+    )
+    assert found == [(ASKED,)]
+    assert {name: count for name, count in read.items() if count > 3 * ASKED} == {}
+
+
+def test_a_page_of_embeddings_is_read_by_key_where_nobody_analyzed_them(
+    embedded: Connection,
+) -> None:
+    """All that were behind the page were sorted, for each page."""
+    read, found = read_by(
+        embedded, "select ordinals from ragdb.export_embeddings('c', count => %s)", ASKED
+    )
+    assert len(found[0][0]) == ASKED
+    assert {name: count for name, count in read.items() if count > 2 * ASKED} == {}
