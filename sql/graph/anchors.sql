@@ -46,8 +46,12 @@ begin
   return query
     select c.chunk_id, t.session_id, t.created_at
       from ragdb.turns t
-      join ragdb.chunks c using (corpus_id, chunk_no)
-      join ragdb.documents d using (corpus_id, doc_no)
+      cross join lateral (
+        select h.chunk_id, h.doc_no from ragdb.chunks h
+        where h.corpus_id = t.corpus_id and h.chunk_no = t.chunk_no offset 0) c
+      cross join lateral (
+        select o.metadata from ragdb.documents o
+        where o.corpus_id = t.corpus_id and o.doc_no = c.doc_no offset 0) d
       -- as ragdb.turns_by_time
       where t.corpus_id + 0 = v_corpus.corpus_id
         and (resolve_temporal.project is null

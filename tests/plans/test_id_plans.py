@@ -164,3 +164,11 @@ def test_a_page_of_embeddings_is_read_by_key_where_nobody_analyzed_them(
     )
     assert len(found[0][0]) == ASKED
     assert {name: count for name, count in read.items() if count > 2 * ASKED} == {}
+
+
+def test_the_latest_turn_is_found_by_key_by_a_plan_that_is_kept(vacuumed: Connection) -> None:
+    with vacuumed.transaction():
+        vacuumed.execute("set local plan_cache_mode = force_generic_plan")
+        read, found = read_by(vacuumed, "select * from ragdb.resolve_temporal('c')")
+    assert len(found) == 1
+    assert sum(read.values()) < 20
