@@ -176,13 +176,39 @@ def past(db: Connection, corpus: str) -> int:
     return int(version)
 
 
-def promoted(db: Connection, corpus: str) -> Any:
-    anchor = chunk(db, corpus)
+def sliced(db: Connection, corpus: str) -> tuple[Any, str]:
+    """Retrieve under a slice of 20 turns, and return the trace and the id of the slice."""
     ((trace_id,),) = db.execute(
-        "select trace_id from ragdb.retrieve_slice(%s, %s, k => 3, anchor => %s) limit 1",
-        (corpus, f"x{corpus}7y0", anchor),
+        "select trace_id from ragdb.retrieve_slice(%s, 'message number', k => 3,"
+        " anchor => %s, policy => '{\"max_nodes\": 20}') limit 1",
+        (corpus, turn(corpus, 30)),
     ).fetchall()
-    return trace_id, anchor
+    ((slice_id,),) = db.execute(
+        "select slice_id from ragdb.list_slices(%s) limit 1", (corpus,)
+    ).fetchall()
+    return trace_id, str(slice_id)
+
+
+def promotion(db: Connection, corpus: str) -> Statement:
+    trace_id, _ = sliced(db, corpus)
+    found = db.execute("select chunk_id from ragdb.trace_hits(%s)", (trace_id,)).fetchall()
+    return "select * from ragdb.promote_to_atom(%s, %s, 'message number', 'lenient')", (
+        trace_id,
+        [chunk_id for (chunk_id,) in found],
+    )
+
+
+def promoted(db: Connection, corpus: str) -> Any:
+    """Promote turns, and return the atom."""
+    statement, given = promotion(db, corpus)
+    ((atom_id, code, _),) = db.execute(statement, tuple(given)).fetchall()
+    assert code == "PROMOTED"
+    return atom_id
+
+
+def chunks(db: Connection, corpus: str) -> list[str]:
+    """The ids of the first chunks of 20 documents."""
+    return [chunk(db, corpus, n) for n in range(20)]
 
 
 def embedder(db: Connection) -> str:
@@ -332,6 +358,15 @@ WRITERS: dict[str, Make] = {
         (c, many(c, 5, 20)),
     ),
     "put_text": lambda db, c: ("select from ragdb.put_text(%s, 'a.md', 'common words')", (c,)),
+    "put_texts, 2": lambda db, c: (
+        "select * from ragdb.put_texts(%s, array['common words', 'more of them'])",
+        (c,),
+    ),
+    "put_embeddings, 20": lambda db, c: (
+        claimed(db, c) + "select ragdb.put_embeddings(%s, %s, %s::float8[])",
+        (c, chunks(db, c), [0.6, 0.8, 0.0] * 20),
+    ),
+    "put_blob": lambda db, c: ("select ragdb.put_blob('common', 'text/plain', %s)", (c,)),
     "delete_source": lambda db, c: ("select ragdb.delete_source(%s, %s)", (c, f"{c}/9.md")),
     "delete_sources, 20": lambda db, c: (
         "select ragdb.delete_sources(%s, %s)",
@@ -376,6 +411,11 @@ WRITERS: dict[str, Make] = {
     "retrieve_slice": lambda db, c: (
         "select from ragdb.retrieve_slice(%s, %s, k => 5, anchor => %s)",
         (c, f"x{c}7y1", chunk(db, c)),
+    ),
+    "promote_to_atom": promotion,
+    "propose": lambda db, c: (
+        "select * from ragdb.propose(%s, array[%s], 'message number')",
+        (c, promoted(db, c)),
     ),
     "record_feedback": lambda db, c: (
         "select ragdb.record_feedback('good', %s)",
@@ -507,6 +547,54 @@ READERS: dict[str, Make] = {
         "select ragdb.turn_id(%s, %s, %s)",
         (c, f"{c} long", turn(c, 20)),
     ),
+    "resolve_temporal": lambda db, c: ("select * from ragdb.resolve_temporal(%s)", (c,)),
+    "get_slice": lambda db, c: ("select * from ragdb.get_slice(%s, %s)", (c, sliced(db, c)[1])),
+    "slice_members": lambda db, c: (
+        "select * from ragdb.slice_members(%s, %s)",
+        (c, sliced(db, c)[1]),
+    ),
+    "list_slices, 10": lambda db, c: (
+        f"select * from ragdb.list_slices(%s, count => 10) where slice_id = '{sliced(db, c)[1]}'",
+        (c,),
+    ),
+    "filter_admissible, 20": lambda db, c: (
+        "select ragdb.filter_admissible(%s, %s, %s)",
+        (c, sliced(db, c)[1], chunks(db, c)),
+    ),
+    "search_slice": lambda db, c: (
+        "select * from ragdb.search_slice(%s, %s, anchor => %s)",
+        (c, f"x{c}7y1", chunk(db, c)),
+    ),
+    "replay, of a slice": lambda db, c: (
+        "select * from ragdb.replay(%s)",
+        (sliced(db, c)[0],),
+    ),
+    "verify_atom": lambda db, c: ("select * from ragdb.verify_atom(%s)", (promoted(db, c),)),
+    "list_atoms": lambda db, c: (
+        f"select * from ragdb.list_atoms(%s) where atom_id = '{promoted(db, c)}'",
+        (c,),
+    ),
+    "build_evidence_pack": lambda db, c: (
+        "select ragdb.build_evidence_pack(%s)",
+        (trace(db, c),),
+    ),
+    "highlight_chunks, 20": lambda db, c: (
+        "select * from ragdb.highlight_chunks(%s, %s, 'common')",
+        (c, chunks(db, c)),
+    ),
+    "corpora_with_chunks, 20": lambda db, c: (
+        "select * from ragdb.corpora_with_chunks(%s)",
+        (chunks(db, c),),
+    ),
+    "explain_scores, 20": lambda db, c: (
+        "select * from ragdb.explain_scores(%s, %s, %s)",
+        (c, f"x{c}7y0 part0", chunks(db, c)),
+    ),
+    "count_matches": lambda db, c: ("select * from ragdb.count_matches(%s, %s)", (c, f"x{c}7y0")),
+    "corpus_events, 10": lambda db, c: (
+        "select * from ragdb.corpus_events(%s, count => 10)",
+        (c,),
+    ),
     "get_trace": lambda db, c: ("select * from ragdb.get_trace(%s)", (trace(db, c),)),
     "trace_hits": lambda db, c: ("select * from ragdb.trace_hits(%s)", (trace(db, c),)),
     "verify_trace": lambda db, c: ("select * from ragdb.verify_trace(%s)", (trace(db, c),)),
@@ -581,10 +669,6 @@ READERS: dict[str, Make] = {
 # what looks at a whole corpus, by its nature or where the planner takes it to be small
 WHOLE: dict[str, Make] = {
     "events_after, 10": lambda db, c: ("select * from ragdb.events_after(count => 10)", ()),
-    "promote_to_atom": lambda db, c: (
-        "select from ragdb.promote_to_atom(%s, array[%s], %s)",
-        (*promoted(db, c), texts(c, 7)[0]),
-    ),
     "search_documents": lambda db, c: (
         "select * from ragdb.search_documents(%s, %s, 5)",
         (c, f"x{c}77y1"),
