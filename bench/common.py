@@ -12,6 +12,7 @@ import os
 import platform
 import random
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -193,7 +194,7 @@ def publish(results: Path, title: str, about: str, lines: Sequence[str], version
         at = given.index(own)
         del given[at : at + 2]
     module = sys.modules["__main__"].__spec__
-    command = " ".join(["python -m", module.name if module else sys.argv[0], *given])
+    command = shlex.join(["python", "-m", module.name if module else sys.argv[0], *given])
     machine = (
         f"PostgreSQL {version}, ragdb {ragdb.__version__}, Python {platform.python_version()},"
         f" {os.cpu_count()} cores, {platform.machine()}, load {LOAD:.1f},"
