@@ -194,6 +194,24 @@ def test_a_table_of_questions_is_imported_without_its_heading(run: Run, tmp_path
     assert [c["name"] for c in _cases(run)] == ["q1", "q2"]
 
 
+def test_a_file_without_a_query_leaves_what_was_imported(run: Run, tmp_path: Path) -> None:
+    contract, queries = tmp_path / "c.kern", tmp_path / "queries.jsonl"
+    contract.write_text(
+        "corpus name=c\nretriever name=R corpus=c topK=5\nrag name=A retriever=R\n"
+        "  ragEval name=V metric=mrr threshold=0.5\n"
+    )
+    queries.write_text('{"_id": "q1", "text": "word1"}\n')
+    assert run("apply", contract).exit_code == 0
+    assert run("eval", "import", "A", "V", "--queries", queries).exit_code == 0
+    for name, text in (("e.jsonl", ""), ("b.jsonl", "\n \n"), ("h.csv", "id,text\n")):
+        (tmp_path / name).write_text(text)
+        refused = run("eval", "import", "A", "V", "--queries", tmp_path / name)
+        assert (refused.exit_code, "cases is empty" in refused.stderr) == (2, True)
+    unjudged = run("eval", "import", "A", "V", "--queries", queries, "--judged")
+    assert (unjudged.exit_code, "cases is empty" in unjudged.stderr) == (2, True)
+    assert [c["name"] for c in _cases(run)] == ["q1"]
+
+
 def test_the_cases_that_are_listed_are_imported_in_another_database(
     run: Run, tmp_path: Path
 ) -> None:
@@ -213,9 +231,9 @@ def test_the_cases_that_are_listed_are_imported_in_another_database(
     before = _cases(run)
     listed = tmp_path / "cases.jsonl"
     listed.write_text(run("eval", "cases", "A", "--format", "ndjson").stdout)
-    queries.write_text("")
+    queries.write_text('{"_id": "q2", "text": "word2"}\n')
     assert run("eval", "import", "A", "V", "--queries", queries).exit_code == 0
-    assert [c["name"] for c in _cases(run)] == ["own"]
+    assert [c["name"] for c in _cases(run)] == ["own", "q2"]
     done = run("eval", "import", "A", "V", "--queries", listed, "--json")
     assert json.loads(done.stdout) == {"case_count": 1, "label_count": 1, "stale_labels": 0}
     assert _cases(run) == before
