@@ -1,9 +1,38 @@
 -- The sentences of a text that may answer a question.
 
+-- Tells whether a part of a text ends in the abbreviation of what has a number, such as a street.
+create or replace function ragdb_internal.asks_for_number(part text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.right(asks_for_number.part, 24) ~ ('(?:^|[^\w])(?:\w*[Ss]tr|[Nn](?:o|r|úm)'
+  '|[Pp]{1,2}|S|[Pp]ágs?|[Tt][eé]l|[Aa](?:rt|bs)|[Cc]h(?:ap)?|[Ff]igs?|[Vv]ol|[Ss]ec|[Rr]efs?|[Ee]q'
+  '|[Сс]тр|[Рр]ис|[Тт]ел|[Дд]|[Кк]в)\.[ \t]*\n?[ \t]*$');
+
+-- Tells whether a sentence goes on from a part of a text to the one after it, which a point and
+-- white space end: they are of an item's number or of an abbreviation. Some abbreviations are
+-- always followed by what they are of, such as a title, or the day of a German date. Others may end
+-- a sentence, but not before a digit or a small letter: one letter, consonants alone, or listed.
+create or replace function ragdb_internal.goes_on(earlier text, before text, after text)
+returns boolean
+language sql immutable parallel safe
+return case
+  when goes_on.before ~ '^[0-9]{1,3}\.[ \t]+$' then not ragdb_internal.asks_for_number(earlier)
+  when goes_on.after ~ '^[0-9]{1,3}(?:\.\s*$|\) )' then ragdb_internal.asks_for_number(before)
+  when goes_on.after ~ '^[[:lower:][:digit:]]' and (ragdb_internal.asks_for_number(before)
+    or pg_catalog.right(before, 24) ~ ('(?:^|[^\w])(?:[[:alpha:]]'
+      '|[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xzß]{1,4}'
+      '|[БВГДЖЗКЛМНПРСТФХЦЧШЩбвгджзклмнпрстфхцчшщ][бвгджзклмнпрстфхцчшщ]{1,4}'
+      '|[Aa](?:ve?|l|pprox)|[Cc]a|[Mm](?:in|ax)|[Ee](?:tc|x|vtl)|[Uu]sw|[Ii](?:nc|ncl|nkl)|[Рр]уб'
+      '|[Тт]ыс|[Мм]ин|[Оо](?:бл|к))\.[ \t]*\n?[ \t]*$')) then true
+  when goes_on.after ~ '^(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober'
+    '|November|Dezember)\M' and goes_on.before ~ '(?:^|\D)[0-9]{1,2}\.[ \t]*\n?[ \t]*$' then true
+  else pg_catalog.right(earlier || before, 24) ~ ('(?:^|[^\w])(?:Dr|Prof|Mrs?|Ms|St|[Ee]\. ?g'
+    '|[Ii]\. ?e|[Zz](?:\. ?B)?|[Dd]\. ?h|[Pp]\. ?ej|[Тт]\. ?е|[Уу]л)\.[ \t]*\n?[ \t]*$') end;
+
 -- Returns the sentences of a text and their ranges in it, from 0. The same ends of sentences as the
--- chunker's: a mark, closing quotes and brackets, white space. A line of its own is a sentence too,
--- and of Markdown a heading, an item, a row of a table, and all that is fenced as code. The sign
--- before an item is none of it.
+-- chunker's: a mark, closing quotes and brackets, white space; but none behind an abbreviation,
+-- because half a sentence tells nothing. A line of its own is a sentence too, and of Markdown a
+-- heading, an item, a row of a table, and all that is fenced as code. The sign before an item is
+-- none of it.
 create or replace function ragdb_internal.sentences(text text)
 returns table (start_offset integer, end_offset integer, sentence text)
 language sql immutable parallel safe
@@ -16,15 +45,22 @@ begin atomic
       pg_catalog.length(p.part) - pg_catalog.length(t.told) as lead,
       pg_catalog.rtrim(t.told, E' \t\r\n') as sentence, p.n
     from (
-      select m.part[1] as part, m.n
-      from pg_catalog.regexp_matches(sentences.text,
-        '((?:[0-9]{1,3}[.)] )?'
-        '(?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]'
-        '+(?!\s)|\n(?!\s*\n| *(?:[-*+] |[0-9]{1,3}[.)] |[#|]|```)))*'
-        '(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*|$)'
-        '|```(?:[^`]|`(?!``))*(?:```\s*|$))', 'g')
-        with ordinality m (part, n)
-      where m.part[1] <> '') p
+      select pg_catalog.string_agg(c.part, '' order by c.n) as part, pg_catalog.min(c.n) as n
+      from (
+        select b.part, b.n, pg_catalog.count(*) filter (where not ragdb_internal.goes_on(
+          b.earlier, b.before, b.part)) over (order by b.n) as beginning
+        from (
+          select m.part[1] as part, m.n, pg_catalog.lag(m.part[1], 2, '') over w as earlier,
+            pg_catalog.lag(m.part[1], 1, '') over w as before
+          from pg_catalog.regexp_matches(sentences.text,
+            '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)'
+            '\]]+(?!\s)|\n(?!\s*\n| *(?:[-*+] |[0-9]{1,3}[.)] |[#|]|```)))*'
+            '(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*|$)'
+            '|```(?:[^`]|`(?!``))*(?:```\s*|$))', 'g')
+            with ordinality m (part, n)
+          where m.part[1] <> ''
+          window w as (order by m.n)) b) c
+      group by c.beginning) p
       cross join lateral (
         select pg_catalog.regexp_replace(p.part, E'^[ \t\r\n]*(?:[-*+] +)?', '') as told) t) s
   where s.sentence <> ''

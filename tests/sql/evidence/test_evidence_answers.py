@@ -53,6 +53,37 @@ def test_a_sentence_with_how_many_is_no_better_than_one_with_the_number(db: Conn
 
 
 @pytest.mark.parametrize(
+    ("word", "sentences"),
+    [
+        ("Büro", ["Das Büro ist in der Hauptstr. 5, im zweiten Stock.", "Es ist werktags offen."]),
+        ("wohnt", ["Sie wohnt in der Hauptstr. 5.", "Dort ist sie oft."]),
+        ("free", ["Calls of 43 min. per month are free.", "Others cost 2 cents each."]),
+        ("arbeitet", ["Frau Prof. Dr. Müller arbeitet montags.", "Sonst ist niemand da."]),
+        ("Frist", ["Die Frist endet am 31. Dezember 2025.", "Danach ist es zu spät."]),
+        ("Tiere", ["Tiere wie z. B. Hunde und z.B. Katzen sind erlaubt.", "Vögel sind es nicht."]),
+        ("beach", ["The beach is at St. Augustine.", "August is full."]),
+        ("stamp", ["A stamp, e.g. Penny Black, costs approx. 3 dollars.", "Letters cost less."]),
+        ("oficina", ["La oficina está en Av. del Sol, núm. 12, en Lima.", "No abre los lunes."]),
+        ("bureau", ["Le bureau est ouvert, tél. 12 34, chap. 3 et p. 7.", "Il ferme tard."]),
+        ("офис", ["Наш офис на ул. Мира, стр. 5, с 1955 г. он открыт.", "Он закрыт зимой."]),
+        # no abbreviation; one that ends a sentence; what begins an item, a line or a paragraph
+        ("opened", ["It was opened in 1990.", "30 people work there today."]),
+        ("shirts", ["We sell shirts, shoes etc.", "Nothing else is sold here."]),
+        ("went", ["i went home with it.", "then i slept for a day."]),
+        ("press", ["To begin, press a key, e.g.", "1. the one for the letter A."]),
+        ("sizes", ["We have it in these sizes etc.\n\n", "small ones and large ones too."]),
+    ],
+)
+def test_a_sentence_goes_on_behind_an_abbreviation(
+    any_db: Connection, word: str, sentences: list[str]
+) -> None:
+    text = "".join(s if s.endswith("\n") else f"{s} " for s in sentences)
+    evidence = {"chunks": [{"source_id": "a", "chunk_id": "b", "text": text, "score": 0.5}]}
+    found = answer(any_db, word, evidence, max_sentences=1)
+    assert [c["quote"] for c in found["citations"]] == [sentences[0].strip()]
+
+
+@pytest.mark.parametrize(
     ("question", "needs", "queries"),
     [
         ("Hello there!", False, []),
@@ -384,7 +415,7 @@ def test_what_the_evidence_does_not_say_is_not_answered(any_db: Connection, evid
 
 
 def test_a_sentence_too_short_to_be_a_quote_is_no_answer(any_db: Connection) -> None:
-    chunk = {"source_id": "a", "chunk_id": "c", "text": "St. Mary built the abbey. Mary."}
+    chunk = {"source_id": "a", "chunk_id": "c", "text": "Nr. Mary built the abbey. Mary."}
     found = answer(any_db, "mary", {"chunks": [chunk]})
     assert found["answer"] == "Mary built the abbey."
 
