@@ -46,24 +46,87 @@ class Citations(m.Body):
     require_citations: bool = True
 
 
-class Told(BaseModel):
-    """What the task returned, such as `answer` and `citations`, and what is known of it.
+class Cited(BaseModel):
+    """The words of a chunk that an answer rests on.
 
-    `note` is what the database said, such as what it searched without.
-
-    An output with `problems` has not been verified and is not to be shown as an answer.
+    `start` and `end` are their place in the chunk, `answer_start` and `answer_end` that of what
+    rests on them in the answer. A model may leave out what has a default.
     """
 
     model_config = ConfigDict(extra="allow")
+    source_id: str = ""
+    chunk_id: str
+    page: int | None = None
+    quote: str = ""
+    start: int | None = None
+    end: int | None = None
+    answer_start: int | None = None
+    answer_end: int | None = None
+
+
+class Gate(BaseModel):
+    """Whether the evidence is enough, and what it lacks."""
+
+    model_config = ConfigDict(extra="allow")
+    enough: bool
+    chunks: int
+    best_score: float | None
+    terms: int
+    coverage: float
+    missing_terms: list[str]
+    rank_mode: str | None
+    min_chunks: int
+    min_score: float
+    min_score_by: Literal["caller", "corpus", "none"]
+    min_coverage: float
+
+
+class Told(BaseModel):
+    """What the task returned, and what is known of it.
+
+    `note` is what the database said, such as what it searched without.
+
+    An output with `problems` has not been verified and is not to be shown as an answer. Where a
+    model wrote it, `answer` and `citations` are as the model wrote them.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    answer: str = ""
+    citations: list[Cited] = []
+    insufficient_evidence: bool = False
+    support: float | None = None
     status: Literal["answered", "insufficient", "unverified", "failed"]
     reason: str | None
     note: str | None
     problems: list[str]
     proves: str
-    gate: dict[str, Any] | None
+    gate: Gate | None
     evidence_hash: str | None
     trace_id: str | None
     trace_summary: dict[str, Any]
+
+
+class Evidence(BaseModel):
+    """A chunk of a pack; what it does not have is left out."""
+
+    model_config = ConfigDict(extra="allow")
+    n: int
+    source_id: str
+    chunk_id: str
+    text: str
+    is_cut: bool
+    score: float | None = None
+    title: str | None = None
+    heading: list[str]
+    page: int | None = None
+
+
+class Omitted(BaseModel):
+    """A chunk that is not in a pack: it had no room, is gone, or has changed."""
+
+    source_id: str | None
+    chunk_id: str
+    reason: Literal["budget", "gone", "changed"]
 
 
 class PackAnswer(BaseModel):
@@ -71,8 +134,8 @@ class PackAnswer(BaseModel):
     canonical_text: str
     hash: str
     sha256: str
-    chunks: list[dict[str, Any]]
-    omitted: list[dict[str, Any]]
+    chunks: list[Evidence]
+    omitted: list[Omitted]
 
 
 class CitationsAnswer(BaseModel):

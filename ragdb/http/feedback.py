@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import FastAPI, Query, Request
@@ -36,11 +36,27 @@ class FeedbackList(BaseModel):
     feedback: list[rows.ListFeedbackRow]
 
 
+class Label(BaseModel):
+    """What people said of a span of a document: grade 1 for good, 0 for bad."""
+
+    source: str
+    start: int
+    end: int
+    grade: Literal[0, 1]
+
+
+class FeedbackCase(BaseModel):
+    name: str
+    query: str
+    tags: list[str]
+    labels: list[Label]
+
+
 class FeedbackCases(BaseModel):
     """Cases in the order of their queries; the next page begins after `next`, null at the end."""
 
     next: str | None
-    cases: list[dict[str, Any]]
+    cases: list[FeedbackCase]
 
 
 def register(app: FastAPI, server: Server) -> None:

@@ -11,6 +11,8 @@ from pydantic import AwareDatetime, BaseModel, Field
 from ragdb.client._generated.rows import (
     ListBlobsRow,
     ReplayHitsRow,
+    RetrievalHits,
+    RetrievalReranks,
     RetrievalTraces,
     TraceStagesRow,
 )
@@ -26,9 +28,9 @@ from ragdb.http.transactions import Refused
 
 
 class TraceAnswer(BaseModel):
-    trace: dict[str, Any]
-    hits: list[dict[str, Any]]
-    reranks: list[dict[str, Any]]
+    trace: RetrievalTraces
+    hits: list[RetrievalHits]
+    reranks: list[RetrievalReranks]
     stages: list[TraceStagesRow]
     provenance: m.Provenance
 

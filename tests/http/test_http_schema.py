@@ -132,3 +132,73 @@ def test_the_shape_of_an_error_is_made_ready_for_no_route(api: Api) -> None:
         if field.field_info.annotation is Error
     ]
     assert ready == []
+
+
+# what a caller gave, what differs from kind to kind, and what is of another standard
+OPEN = {
+    "",
+    "Capability.params",
+    "Capability.request_schema",
+    "Capability.response_schema",
+    "Chunk.citation",
+    "Chunk.metadata",
+    "CorpusEvents.events",
+    "CorpusInfoRow.gate_floors",
+    "Document.chunking",
+    "Document.metadata",
+    "EvalAssertResults.actual",
+    "EvalAssertResults.expected",
+    "Events.events",
+    "FacetsRow.value",
+    "Feed.settings",
+    "Hit.citation",
+    "Hit.metadata",
+    "ListAtomsRow.checks",
+    "ListEvalCasesRow.asserts",
+    "ListEvalCasesRow.expected",
+    "ListEvalCasesRow.labels",
+    "Provenance.filters_applied",
+    "RegisteredPolicy.policy",
+    "Result.citation",
+    "Result.metadata",
+    "RetrievalTraces.filters",
+    "RetrievalTraces.ranking",
+    "RetrievalTraces.stages",
+    "Told.trace_summary",
+}
+
+
+def untyped(schema: dict[str, Any], schemas: dict[str, Any], name: str = "") -> Iterator[str]:
+    """The fields of an answer of which the document does not say what they are."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        schema = schemas[name]
+    for one in schema.get("anyOf", ()):
+        yield from untyped(one, schemas, name)
+    if "items" in schema:
+        yield from untyped(schema["items"], schemas, name)
+    for field, one in schema.get("properties", {}).items():
+        yield from untyped(one, schemas, f"{name}.{field}")
+    is_any = not schema.keys() & {"type", "anyOf", "const", "enum"}
+    is_map = schema.get("type") == "object" and "properties" not in schema
+    if is_any or (is_map and schema.get("additionalProperties", True) is True):
+        yield name
+
+
+def test_every_field_of_an_answer_has_a_type_but_those_that_are_open(api: Api) -> None:
+    found: set[str] = set()
+    for _, operation in operations(api):
+        schemas = operation["components"]["schemas"]
+        for status, answer in operation["responses"].items():
+            content = answer.get("content", {}).get("application/json")
+            if status.startswith("2") and content is not None:
+                found |= set(untyped(content["schema"], schemas))
+    assert found == OPEN
+
+
+def test_the_answer_to_a_question_has_no_field_but_those_of_the_document(api: Api) -> None:
+    schemas = api("GET", "/openapi.json", role=None).body["components"]["schemas"]
+    told = api("POST", "/api/ask", {"question": "what of refunds?", "corpus": "docs"}).body
+    assert told["citations"]
+    for name, value in (("Told", told), ("Cited", told["citations"][0])):
+        assert value.keys() <= schemas[name]["properties"].keys()
