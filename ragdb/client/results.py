@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
@@ -16,11 +17,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHOWN = (
-    "rank", "score", "id", "trace_id", "created_at", "name", "kind", "corpus", "mode",
-    "retrieval_mode", "query_text", "uri", "source", "page", "title", "limit_returned",
-    "elapsed_ms", "error_code", "text",
+    "rank", "score", "id", "trace_id", "created_at", "run_id", "name", "kind", "rag", "eval",
+    "corpus", "mode", "retrieval_mode", "query_text", "query", "uri", "source", "page", "title",
+    "change", "status", "state", "verdict", "value", "limit_returned", "elapsed_ms",
+    "error_code", "text",
 )  # fmt: skip
 """The fields that a row is known by, in the order in which it shows them."""
+LEAST = 5
+"""Fields that a row of as many shows: those after these that are no secret and no hash."""
+_HIDDEN = re.compile(
+    r"(secret|token|key|signature|mac|hash|digest|commitment|corpus_id|oid)$|^doc_cid"
+)
 MOST = 20
 """Rows that a list shows."""
 
@@ -32,9 +39,15 @@ class Row:
 
     def __repr__(self) -> str:
         has = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        known = [name for name in SHOWN if name in has] or has[:4]
+        known = [name for name in SHOWN if name in has]
+        others = [name for name in has if name not in known and not _HIDDEN.search(name)]
+        known += others[: max(0, LEAST - len(known))]
         values = [(name, getattr(self, name)) for name in known]
-        shown = ", ".join(f"{name}={_short(v)}" for name, v in values if v not in (None, "", []))
+        shown = ", ".join(
+            f"{name}={_short(v)}"
+            for name, v in values
+            if v not in (None, "", []) and not isinstance(v, bytes)
+        )
         return f"{type(self).__name__}({shown})"
 
 

@@ -9,6 +9,7 @@ import inspect
 import pickle
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from psycopg.pq import TransactionStatus
 from pydantic import TypeAdapter
 
 import ragdb
+from ragdb.client._generated import rows
 from ragdb.client._generated.rows import Hit
 from ragdb.client.results import MOST, Rows
 from ragdb.client.rows import dumps, loads
@@ -365,6 +367,23 @@ def test_what_is_printed_is_short(db: ragdb.Database, module_clone: str) -> None
     with ragdb.connect(module_clone, password="not to be shown") as other:
         assert "not to be shown" not in repr(other)
     assert repr(other) == "<ragdb.Database closed>"
+
+
+def test_a_row_shows_what_matters_and_no_secret() -> None:
+    def shown(name: str, **values: Any) -> str:
+        row = getattr(rows, name)
+        return repr(row(**{field.name: values.get(field.name, 7) for field in fields(row)}))
+
+    assert "query='lent?'" in shown("UnansweredQuestion", query="lent?")
+    assert "status='failed'" in shown("EvalRuns", status="failed")
+    assert "change='added'" in shown("DiffCorpusRow", change="added")
+    assert "value=0.5" in shown("MetricSample", value=0.5)
+    assert "role='reader'" in shown("ListHttpTokensRow", role="reader")
+    assert "key_id='k1'" in shown("ExportSigningKeysRow", key_id="k1")
+    secret = dict.fromkeys(("secret", "signature", "admissibility_token", "mac"), "hidden")
+    for name in rows.ROOMS:
+        assert "hidden" not in shown(name, **secret), name
+        assert "hidden" not in shown(name, bytes=b"hidden", hash=b"hidden"), name
 
 
 def test_dir_shows_the_ordinary_verbs_and_the_rest_is_there(db: ragdb.Database) -> None:
