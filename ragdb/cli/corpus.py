@@ -1,4 +1,4 @@
-"""`ragdb corpus`: create, list, share, measure and drop corpora; their history and synonyms."""
+"""`ragdb corpus`: create, list, share and drop corpora; their documents, history and synonyms."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from ragdb.cli import portable
 from ragdb.cli.app import verb
+from ragdb.cli.documents import delete, documents
 from ragdb.cli.parts import optimize, parts, sync
 from ragdb.cli.session import Corpus, Session
 from ragdb.cli.times import days, version
@@ -22,6 +23,8 @@ def register(app: typer.Typer) -> None:
         ("show", show),
         ("create", create),
         ("drop", drop),
+        ("documents", documents),
+        ("delete", delete),
         ("move", portable.move),
         ("optimize", optimize),
         ("parts", parts),

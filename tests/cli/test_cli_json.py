@@ -46,7 +46,9 @@ corpus calibrate demo
 corpus history demo --keep 30
 corpus history demo
 corpus diff demo {version}
+corpus documents demo
 corpus erase demo handbook/faq.html --yes
+corpus delete demo handbook/minutes.docx --yes
 ingest {chat} --corpus talks
 corpus erase-speaker talks Kim --yes
 corpus drop piece --yes

@@ -27,7 +27,7 @@ from ragdb.cli.app import explain
 from ragdb.cli.main import app
 from ragdb.cli.output import cell
 from ragdb.cli.text import clean
-from ragdb.client.hints import VERBS
+from ragdb.client.hints import VERBS, by_verbs
 from ragdb.client.rows import dumps
 from ragdb.models import asking, encoders, local
 from ragdb.server import manual, migrate
@@ -424,9 +424,37 @@ def test_a_mistyped_corpus_is_answered_with_the_near_one_and_verbs(demo: Run) ->
     )
     kept = demo("corpus", "diff", "demo", "1")
     assert "can call `ragdb corpus history --keep DAYS`" in kept.stderr
-    # where there is no verb, it is said where the function can be called
     gone = demo("corpus", "erase", "demo", "nowhere.md", "--yes")
-    assert "hint: ragdb.list_documents() in `ragdb psql` lists the sources" in gone.stderr
+    assert "hint: `ragdb corpus documents` lists the sources" in gone.stderr
+    # where there is no verb, it is said where the function can be called
+    assert by_verbs("ragdb.put_turn() says it") == "ragdb.put_turn() in `ragdb psql` says it"
+
+
+def test_documents_are_listed_by_pages_and_deleted_by_their_sources(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir()
+    for name in ("a1", "a2", "b1"):
+        (folder / f"{name}.md").write_text(f"Words of {name}.")
+    assert run("ingest", folder, "--corpus", "c").exit_code == 0
+
+    def sources(*flags: str) -> list[str]:
+        listed = json.loads(run("corpus", "documents", "c", *flags, "--json").stdout)
+        return [document["source"] for document in listed]
+
+    assert sources() == ["d/a1.md", "d/a2.md", "d/b1.md"]
+    assert sources("--prefix", "d/a") == ["d/a1.md", "d/a2.md"]
+    assert sources("--after", "d/a1.md", "--limit", "1") == ["d/a2.md"]
+    assert "d/b1.md" in run("corpus", "documents", "c").stdout
+    asked = run("corpus", "delete", "c", "d/a1.md")
+    assert (asked.exit_code, "give --yes to confirm" in asked.stderr) == (2, True)
+    wrong = run("corpus", "delete", "c", "d/a1.md", "nowhere.md", "--yes")
+    assert (wrong.exit_code, "`ragdb corpus documents`" in wrong.stderr) == (2, True)
+    assert sources() == ["d/a1.md", "d/a2.md", "d/b1.md"]
+    done = run("corpus", "delete", "c", "d/a1.md", "d/b1.md", "--yes", "--json")
+    assert json.loads(done.stdout) == {"documents_deleted": 2, "chunks_deleted": 2}
+    assert sources() == ["d/a2.md"]
 
 
 def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) -> None:
