@@ -27,6 +27,7 @@ from ragdb.cli.session import (
     Verbose,
     Yes,
     format_of,
+    json_of,
     yes_of,
 )
 from ragdb.cli.told import IN_JSON, show
@@ -77,7 +78,11 @@ def verb(
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         asks = "confirm" in function.__code__.co_names
-        changed = {"format": (format_of(formats), None), "yes": (yes_of(is_shown=asks), False)}
+        changed = {
+            "format": (format_of(formats), None),
+            "json": (json_of(formats), False),
+            "yes": (yes_of(is_shown=asks), False),
+        }
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         for parameter in own:
             if _has_path(parameter.annotation):

@@ -239,3 +239,22 @@ def test_a_contract_that_is_not_text_is_a_row_of_check(run: Run, tmp_path: Path)
     assert (row["file"], row["severity"], row["line"], row["column"], row["message"]) == (
         str(tmp_path / "a.kern"), "error", 1, 13, "not UTF-8",
     )  # fmt: skip
+
+
+def test_a_verb_shows_json_unless_it_refuses_it(run: Run) -> None:
+    hidden = 0
+    for name, verb in verbs():
+        given: list[str] = []
+        for parameter in verb.params:
+            if parameter.required:
+                given += parameter.opts[:1] if parameter.param_type_name == "option" else []
+                given += ["1"] * max(parameter.nargs, 1)
+        for flag in verb.params:
+            if flag.name == "json" and flag.hidden:
+                hidden += 1
+                refused = run(*name.split(), *given, "--json")
+                assert "'json' is not one of" in refused.stderr, (name, refused.stderr)
+            elif flag.name == "format":
+                is_json = "json" in flag.metavar.split("|")
+                assert is_json is not next(p for p in verb.params if p.name == "json").hidden, name
+    assert hidden > 5
