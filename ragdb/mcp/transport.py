@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 TOKEN = "RAGDB_MCP_TOKEN"
-INVALID_REQUEST = -32600  # of JSON-RPC
+INVALID_REQUEST, PARSE_ERROR = -32600, -32700  # of JSON-RPC
 
 
 def serve_stdio(tools: Tools) -> None:
@@ -32,7 +32,8 @@ def serve_stdio(tools: Tools) -> None:
     async def run() -> None:
         made = server(tools)
         async with stdio_server() as (read, write):
-            await made.run(read, write, made.create_initialization_options())
+            heard = _Heard(read, write)
+            await made.run(heard, write, made.create_initialization_options())
 
     try:
         with tools.pool:
@@ -42,6 +43,33 @@ def serve_stdio(tools: Tools) -> None:
             sys.unraisablehook = _all_but_broken_pipes
             raise BrokenPipeError from None
         raise
+
+
+class _Heard:
+    """What a client says. A line that is no message is answered here: mcp passes it over."""
+
+    def __init__(self, read: Any, write: Any) -> None:
+        self.read, self.write = read, write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.read, name)
+
+    def __aiter__(self) -> _Heard:
+        return self
+
+    async def __anext__(self) -> Any:
+        from mcp.shared.message import SessionMessage
+        from mcp_types import ErrorData, JSONRPCError
+
+        while isinstance(found := await anext(self.read), Exception):
+            code, wrong = INVALID_REQUEST, "a message of JSON-RPC"
+            if "json_invalid" in {e["type"] for e in getattr(found, "errors", list)()}:
+                code, wrong = PARSE_ERROR, "JSON"
+            error = ErrorData(
+                code=code, message=f"the line is not {wrong}: send one message a line"
+            )
+            await self.write.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+        return found
 
 
 def _all_but_broken_pipes(problem: sys.UnraisableHookArgs) -> None:

@@ -487,6 +487,21 @@ def test_a_server_on_stdio_ends_when_it_is_interrupted(piped: subprocess.Popen[b
     assert piped.wait(120) == -signal.SIGINT
 
 
+@pytest.mark.parametrize(
+    ("line", "code"), [(b"{not json", -32700), (b'{"a": 1}', -32600), (b"\xff", -32700)]
+)
+def test_a_line_that_is_no_message_is_answered_and_the_next_is_heard(
+    piped: subprocess.Popen[bytes], line: bytes, code: int
+) -> None:
+    assert piped.stdin
+    assert piped.stdout
+    piped.stdin.write(line + b"\n")
+    say(piped, id=2, method="ping")
+    refused, heard = (json.loads(piped.stdout.readline()) for _ in range(2))
+    assert (refused["id"], refused["error"]["code"]) == (None, code)
+    assert (heard["id"], heard["result"]) == (2, {})
+
+
 def test_a_client_that_dies_before_it_is_answered_leaves_no_traceback(
     piped: subprocess.Popen[bytes],
 ) -> None:
