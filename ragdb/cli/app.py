@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -16,6 +16,7 @@ from ragdb.cli.ending import INTERRUPTED, end
 from ragdb.cli.session import (
     DATABASE,
     FORMATS,
+    JSON,
     OK,
     Dsn,
     Failure,
@@ -27,7 +28,6 @@ from ragdb.cli.session import (
     Verbose,
     Yes,
     format_of,
-    json_of,
     yes_of,
 )
 from ragdb.cli.told import IN_JSON, show
@@ -78,9 +78,10 @@ def verb(
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         asks = "confirm" in function.__code__.co_names
+        shown_json = typer.Option("--json", help=JSON, hidden="json" not in formats)
         changed = {
             "format": (format_of(formats), None),
-            "json": (json_of(formats), False),
+            "json": (Annotated[bool, shown_json], False),
             "yes": (yes_of(is_shown=asks), False),
         }
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]

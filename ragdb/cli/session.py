@@ -55,14 +55,8 @@ Since = Annotated[
     ),
 ]
 
-
-def json_of(formats: Sequence[str]) -> Any:
-    """The flag for JSON, shown by those that write it."""
-    told = "The same as --format json."
-    return Annotated[bool, typer.Option("--json", help=told, hidden="json" not in formats)]
-
-
-Json = json_of(FORMATS)
+JSON = "The same as --format json."
+Json = Annotated[bool, typer.Option("--json", help=JSON)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages on stderr.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print what is done and where.")]
 NoProgress = Annotated[
