@@ -116,14 +116,18 @@ begin
 end $$;
 
 -- Returns a question without the words that ask for a measure, such as "how long", in English and
--- German. Whoever asks how long or how many is told a number. The text seldom repeats the word that
--- asks for it (bench/results.md, "Words that ask for a measure").
+-- German, and those of German and Russian that ask and that their stop words lack, as "wann".
+-- Whoever asks how long or how many is told a number. The text seldom repeats the word that asks
+-- for it (bench/results.md, "Words that ask for a measure"). A capital within a question may begin
+-- a name, such as Wen.
 create or replace function ragdb_internal.without_measure(question text) returns text
 language sql immutable parallel safe
-return pg_catalog.regexp_replace(without_measure.question,
+return pg_catalog.regexp_replace(pg_catalog.regexp_replace(without_measure.question,
   '\m(how\s+(?:long|many|much|often|far|old|big|large|tall|high|deep|wide|heavy|fast|soon|late'
   '|expensive)|wie\s+(?:lang|lange|viel|viele|vielen|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit'
-  '|schwer|schnell|spät|teuer))\M', '', 'gi');
+  '|schwer|schnell|spät|teuer))\M', '', 'gi'),
+  '(?:^\s*W|\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\M'
+  '|\m(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))\M', '', 'g');
 
 -- Returns the terms of a question with their idf in a corpus; 1 each without a corpus. Words that
 -- ask for a measure are none. A term weighs its idf: a word that few chunks have says more than one

@@ -163,6 +163,28 @@ def test_evidence_is_enough_when_chunks_score_and_terms_are(
         assert verdict[name] == value
 
 
+@pytest.mark.parametrize(
+    ("config", "text", "question", "missing"),
+    [
+        ("german", "Dr. Müller arbeitet montags.", "Wann arbeitet Dr. Müller?", []),
+        ("german", "Dr. Müller arbeitet montags.", "Sag mir, warum Müller arbeitet", ["sag"]),
+        ("russian", "Доставка стоит 5 рублей.", "Сколько стоит доставка?", []),
+        # names, and an abbreviation
+        ("english", "They met there.", "Who met Wen there?", ["wen"]),
+        ("german", "Die Rate ist 5.", "Was ist die WER Rate?", ["wer"]),
+    ],
+)
+def test_the_word_that_asks_is_not_looked_for(
+    any_db: Connection, config: str, text: str, question: str, missing: list[str]
+) -> None:
+    chunk = {"source_id": "a", "chunk_id": "b", "text": text, "score": 0.5}
+    pack = json.dumps({"text_config": config, "chunks": [chunk]})
+    row = any_db.execute(
+        "select ragdb.rag_enough_context_gate(%s, %s) -> 'missing_terms'", (question, pack)
+    ).fetchone()
+    assert row == (missing,)
+
+
 def test_the_gate_names_the_terms_that_are_missing(any_db: Connection) -> None:
     verdict = scalar(
         any_db,
