@@ -10,7 +10,7 @@ import typer
 from ragdb.cli import queries as given
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.ids import run_id
-from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Session, Since
+from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Failure, Session, Since
 from ragdb.cli.text import clean
 from ragdb.client.counting import counted
 
@@ -191,6 +191,12 @@ def import_(
     unknown = labels.keys() - {case["name"] for case in cases}
     if unknown and not judged:
         session.note(f"{qrels} has {counted(len(unknown), 'query')} not in {queries}")
+    if not cases:
+        raise Failure(
+            f"{queries} has no query{' with a label' * judged}",
+            detail="nothing was imported; the cases imported before stay",
+            hint="in psql, select ragdb.import_eval('RAG', 'EVAL', '[]') takes them away",
+        )
     with session.connect() as db:
         session.one(db.import_eval(rag, eval, cases))
 

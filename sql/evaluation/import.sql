@@ -10,8 +10,7 @@ return pg_catalog.jsonb_typeof(label) = 'object'
   and (label ->> 'start' is null or coalesce(ragdb_internal.whole(label ->> 'start', 0, 1e9)
     < ragdb_internal.whole(label ->> 'end', 0, 1e9), false));
 
--- Refuses what is not a list of cases with labels, and an empty one, as of an empty file: it would
--- take the cases away that were imported before. Raises RG442.
+-- Refuses what is not a list of cases with labels. Raises RG442.
 create or replace function ragdb_internal.check_imported_cases(cases jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -25,10 +24,6 @@ begin
     raise exception 'cases is not a list'
       using errcode = 'RG442', detail = 'it is ' || coalesce(jsonb_typeof(cases), 'null'),
         hint = v_form;
-  elsif cases = '[]' then
-    raise exception 'cases is empty'
-      using errcode = 'RG442', detail = 'nothing was imported; the cases imported before stay',
-        hint = 'give the cases that are to take their place: ' || v_form;
   end if;
   for v_wrong in
     select c.n, case

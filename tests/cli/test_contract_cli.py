@@ -206,9 +206,9 @@ def test_a_file_without_a_query_leaves_what_was_imported(run: Run, tmp_path: Pat
     for name, text in (("e.jsonl", ""), ("b.jsonl", "\n \n"), ("h.csv", "id,text\n")):
         (tmp_path / name).write_text(text)
         refused = run("eval", "import", "A", "V", "--queries", tmp_path / name)
-        assert (refused.exit_code, "cases is empty" in refused.stderr) == (2, True)
+        assert (refused.exit_code, f"{name} has no query" in refused.stderr) == (2, True)
     unjudged = run("eval", "import", "A", "V", "--queries", queries, "--judged")
-    assert (unjudged.exit_code, "cases is empty" in unjudged.stderr) == (2, True)
+    assert (unjudged.exit_code, "no query with a label" in unjudged.stderr) == (2, True)
     assert [c["name"] for c in _cases(run)] == ["q1"]
 
 

@@ -41,7 +41,7 @@ REFERENCES = {
     "rejects": f"decide_proposal('{{0}}', {OPEN}, 'rejected')",
     "blesses": f"bless_run({RUN})",
     "runs": "run_eval('A{0}')",
-    "imports": """import_eval('A{0}', 'V', '[{{"name": "n", "query": "q"}}]')""",
+    "imports": "import_eval('A{0}', 'V', '[]')",
     "asks": "add_eval_case('A{0}', 'V', 'what of gifts?')",
     "judges": f"record_feedback('good', {TRACE})",
     "weighs": f"record_gate('refunds', {PACK})",

@@ -49,7 +49,7 @@ WRITES = [
     "record_reads('{0}', 'off')",
     "keep_history('{0}', '2 days')",
     "run_eval('A{0}')",
-    """import_eval('A{0}', 'V{0}', '[{{"name": "n", "query": "q"}}]')""",
+    "import_eval('A{0}', 'V{0}', '[]')",
     "create_http_token('reader', 'token-{0}')",
     "begin_move('{0}', 'elsewhere')",
     "drop_space('{0}', 'other')",

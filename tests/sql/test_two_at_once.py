@@ -115,7 +115,7 @@ OTHER = CONTRACT.replace("=R", "=T").replace("=A", "=B")
 @pytest.mark.parametrize(
     "write",
     [
-        """import_eval('B', 'V', '[{"name": "n", "query": "q"}]')""",
+        "import_eval('B', 'V', '[]')",
         "add_eval_case('B', 'V', 'who pays?')",
         f"apply_contract('{OTHER.replace('topK=5', 'topK=4')}', 'b')",
         "withdraw_contract('b')",
@@ -597,7 +597,7 @@ def dropped(filled: str) -> str:
     [
         f"ragdb.export_slice('docs', {CHUNK})",
         f"ragdb.retrieve_slice('docs', 'refunds', anchor => {CHUNK})",
-        """ragdb.import_eval('A', 'V', '[{"name": "n", "query": "q"}]')""",
+        "ragdb.import_eval('A', 'V', '[]')",
         "ragdb.add_eval_case('A', 'V', 'what of gifts?')",
         "ragdb.bless_run((select r.run_id from ragdb.list_eval_runs() r limit 1))",
         "ragdb.record_reading('docs', 's', 1)",

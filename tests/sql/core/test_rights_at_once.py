@@ -72,10 +72,7 @@ def meanwhile(
         ("", "drop_corpus('closed')"),
         ("select ragdb_internal.lock_corpus('closed', 'admin')", "record_reads('closed', 'on')"),
         ("select ragdb_internal.lock_corpus('closed', 'admin')", "begin_move('closed', 'there')"),
-        (
-            "select ragdb_internal.lock_evals('A', true)",
-            """import_eval('A', 'V', '[{"name": "n", "query": "q"}]')""",
-        ),
+        ("select ragdb_internal.lock_evals('A', true)", "import_eval('A', 'V', '[]')"),
         ("select ragdb_internal.lock_evals('A', true)", "add_eval_case('A', 'V', 'refunds')"),
         ("select ragdb_internal.hold('apply_contract')", f"apply_contract('{CONTRACT}', 'c')"),
     ],

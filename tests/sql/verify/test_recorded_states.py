@@ -134,7 +134,7 @@ CHANGES = (
     "select ragdb.keep_history('docs', '1 day'), ragdb.drop_history('docs')",
     "select ragdb.add_synonyms('docs', '{car,lorry}')",
     "select ragdb.remove_synonyms('docs', 'car')",
-    """select ragdb.import_eval('A', 'V', '[{"name": "n", "query": "q"}]')""",
+    "select ragdb.import_eval('A', 'V', '[]')",
     "select ragdb.add_eval_case('A', 'V', 'who pays?')",
     "select ragdb.withdraw_contract('c')",
     "select ragdb.drop_corpus('docs')",
