@@ -127,7 +127,8 @@ return pg_catalog.regexp_replace(pg_catalog.regexp_replace(without_measure.quest
   '|expensive)|wie\s+(?:lang|lange|viel|viele|vielen|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit'
   '|schwer|schnell|spät|teuer))\M', '', 'gi'),
   '(?:^\s*W|\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\M'
-  '|\m(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))\M', '', 'g');
+  '|(?<![Ѐ-ӿ])(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))'
+  '(?![Ѐ-ӿ])', '', 'g');
 
 -- Returns the terms of a question with their idf in a corpus; 1 each without a corpus. Words that
 -- ask for a measure are none. A term weighs its idf: a word that few chunks have says more than one
