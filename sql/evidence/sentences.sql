@@ -1,18 +1,23 @@
 -- The sentences of a text that may answer a question.
 
+-- Tells whether a part of a text ends in one of some abbreviations, a regular expression, and its
+-- point. Letters past ASCII are named: their classes follow the locale of the database.
+create or replace function ragdb_internal.ends_in(part text, abbreviations text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.right(ends_in.part, 24)
+  ~ ('(?:^|[^\wÀ-ɏЀ-ӿ])(?:' || ends_in.abbreviations || ')\.[ \t]*\n?[ \t]*$');
+
 -- Tells whether a part of a text ends in the abbreviation of what has a number, such as a street.
 create or replace function ragdb_internal.asks_for_number(part text) returns boolean
 language sql immutable parallel safe
-return pg_catalog.right(asks_for_number.part, 24) ~ ('(?:^|[^\wÀ-ɏЀ-ӿ])(?:[\wÀ-ɏ]*[Ss]tr'
-  '|[Nn](?:o|r|úm)'
-  '|[Pp]{1,2}|S|[Pp]ágs?|[Tt][eé]l|[Aa](?:rt|bs)|[Cc]h(?:ap)?|[Ff]igs?|[Vv]ol|[Ss]ec|[Rr]efs?|[Ee]q'
-  '|[Сс]тр|[Рр]ис|[Тт]ел|[Дд]|[Кк]в)\.[ \t]*\n?[ \t]*$');
+return ragdb_internal.ends_in(asks_for_number.part, '[\wÀ-ɏ]*[Ss]tr|[Nn](?:o|r|úm)|[Pp]{1,2}|S'
+  '|[Pp]ágs?|[Tt][eé]l|[Aa](?:rt|bs)|[Cc]h(?:ap)?|[Ff]igs?|[Vv]ol|[Ss]ec|[Rr]efs?|[Ee]q'
+  '|[Сс]тр|[Рр]ис|[Тт]ел|[Дд]|[Кк]в');
 
 -- Tells whether a sentence goes on from a part of a text to the one after it, which a point and
 -- white space end: they are of an item's number or of an abbreviation. Some abbreviations are
 -- always followed by what they are of, such as a title, or the day of a German date. Others may end
 -- a sentence, but not before a digit or a small letter: one letter, consonants alone, or listed.
--- Letters past ASCII are named, because their classes follow the locale of the database.
 create or replace function ragdb_internal.goes_on(earlier text, before text, after text)
 returns boolean
 language sql immutable parallel safe
@@ -20,15 +25,15 @@ return case
   when goes_on.before ~ '^[0-9]{1,3}\.[ \t]+$' then not ragdb_internal.asks_for_number(earlier)
   when goes_on.after ~ '^[0-9]{1,3}(?:\.\s*$|\) )' then ragdb_internal.asks_for_number(before)
   when goes_on.after ~ '^[a-zß-öø-ÿа-џ0-9]' and (ragdb_internal.asks_for_number(before)
-    or pg_catalog.right(before, 24) ~ ('(?:^|[^\wÀ-ɏЀ-ӿ])(?:[A-Za-zÀ-ɏЀ-ӿ]'
+    or ragdb_internal.ends_in(before, '[A-Za-zÀ-ɏЀ-ӿ]'
       '|[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xzß]{1,4}'
       '|[БВГДЖЗКЛМНПРСТФХЦЧШЩбвгджзклмнпрстфхцчшщ][бвгджзклмнпрстфхцчшщ]{1,4}'
       '|[Aa](?:ve?|l|pprox)|[Cc]a|[Mm](?:in|ax)|[Ee](?:tc|x|vtl)|[Uu]sw|[Ii](?:nc|ncl|nkl)|[Рр]уб'
-      '|[Тт]ыс|[Мм]ин|[Оо](?:бл|к))\.[ \t]*\n?[ \t]*$')) then true
+      '|[Тт]ыс|[Мм]ин|[Оо](?:бл|к)')) then true
   when goes_on.after ~ '^(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober'
     '|November|Dezember)\M' and goes_on.before ~ '(?:^|\D)[0-9]{1,2}\.[ \t]*\n?[ \t]*$' then true
-  else pg_catalog.right(earlier || before, 24) ~ ('(?:^|[^\wÀ-ɏЀ-ӿ])(?:Dr|Prof|Mrs?|Ms|St|[Ee]\. ?g'
-    '|[Ii]\. ?e|[Zz](?:\. ?B)?|[Dd]\. ?h|[Pp]\. ?ej|[Тт]\. ?е|[Уу]л)\.[ \t]*\n?[ \t]*$') end;
+  else ragdb_internal.ends_in(earlier || before, 'Dr|Prof|Mrs?|Ms|St|[Ee]\. ?g|[Ii]\. ?e'
+    '|[Zz](?:\. ?B)?|[Dd]\. ?h|[Pp]\. ?ej|[Тт]\. ?е|[Уу]л') end;
 
 -- Returns the sentences of a text and their ranges in it, from 0. The same ends of sentences as the
 -- chunker's: a mark, closing quotes and brackets, white space; but none behind an abbreviation,
