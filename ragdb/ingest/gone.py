@@ -54,7 +54,7 @@ def _of_files_of_records(
     Of a folder they are among its sources that nothing was read as.
     """
     came = {s.uri: s.origin for s in found.sources if s.prefix == f"{s.uri}#"}
-    for uri in came.keys() & set(seen):
+    for uri in came.keys() & seen:
         del came[uri]
     gone = origins.still(db, corpus, came)
     if not gone:
