@@ -12,6 +12,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb import errors
+from ragdb.readers.messages import ROLES
 from tests.conftest import Connection
 from tests.processor import spent
 from tests.sql.conversations import chat, conversation, message, put, uuid
@@ -74,6 +75,11 @@ def test_a_role_is_known_by_what_programs_call_it(db: Connection, given: str, ro
     db.execute("select ragdb.append_turns('chat', 's2', %s)", (Jsonb(turn),))
     db.execute("select ragdb.append_turns('chat', 's2', %s)", (Jsonb(turn),))
     assert db.execute("select role from ragdb.turns").fetchall() == [(role,), (role,)]
+
+
+def test_the_roles_that_files_know_are_those_of_the_database(db: Connection) -> None:
+    ask = "select r, ragdb_internal.turn_role(r) from unnest(%s::text[]) r"
+    assert dict(db.execute(ask, (list(ROLES),)).fetchall()) == ROLES
 
 
 def test_an_id_longer_than_that_of_any_message_is_refused_at_once(any_db: Connection) -> None:
