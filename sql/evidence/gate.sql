@@ -36,7 +36,9 @@ as $$
 declare
   v_hashes constant text[] := array(
     select encode(sha256(ragdb_internal.utf8(q)), 'hex')
-    from unnest(array[question, regexp_replace(btrim(question), '[[:space:]]+', ' ', 'g')]) q);
+    from unnest(array[question, ragdb_internal.asked_for(question)]) a (asked)
+      cross join lateral unnest(array[a.asked,
+        regexp_replace(btrim(a.asked), '[[:space:]]+', ' ', 'g')]) q);
   v_ids constant uuid[] := array(
     select ragdb_internal.trace_of(evidence)
     union select ragdb_internal.trace_of(c) from jsonb_array_elements(evidence -> 'chunks') c);
@@ -115,21 +117,6 @@ begin
     basis.best_score, ragdb_internal.best_of(evidence -> 'chunks'));
 end $$;
 
--- Returns a question without the words that ask for a measure, such as "how long", in English and
--- German, and those of German and Russian that ask and that their stop words lack, as "wann".
--- Whoever asks how long or how many is told a number. The text seldom repeats the word that asks
--- for it (bench/results.md, "Words that ask for a measure"). A capital within a question may begin
--- a name, such as Wen.
-create or replace function ragdb_internal.without_measure(question text) returns text
-language sql immutable parallel safe
-return pg_catalog.regexp_replace(pg_catalog.regexp_replace(without_measure.question,
-  '\m(how\s+(?:long|many|much|often|far|old|big|large|tall|high|deep|wide|heavy|fast|soon|late'
-  '|expensive)|wie\s+(?:lang|lange|viel|viele|vielen|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit'
-  '|schwer|schnell|spät|teuer))\M', '', 'gi'),
-  '(?:^\s*W|\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\M'
-  '|(?<![Ѐ-ӿ])(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))'
-  '(?![Ѐ-ӿ])', '', 'g');
-
 -- Returns the terms of a question with their idf in a corpus; 1 each without a corpus. Words that
 -- ask for a measure are none. A term weighs its idf: a word that few chunks have says more than one
 -- that most have, and one that none has says the most.
@@ -142,7 +129,7 @@ begin atomic
     else ragdb_internal.cautious_idf((w.whole).chunks, t.df) end
   from (select ragdb_internal.whole_of(weighed_terms.corpus) as whole offset 0) w
     cross join lateral ragdb_internal.term_facts(weighed_terms.corpus, w.whole,
-      ragdb_internal.lexemes(ragdb_internal.without_measure(weighed_terms.question),
+      ragdb_internal.lexemes(ragdb_internal.without_asking(weighed_terms.question),
         weighed_terms.text_config)) t;
 end;
 
@@ -215,6 +202,7 @@ comment on function ragdb.rag_enough_context_gate is
   'Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best score '
   'of min_score (0 to 1; null: the floor that the corpus has for the mode of the trace, else '
   '0) or more, and min_coverage (0 to 1) of the query''s terms somewhere in it, weighed by '
-  'their idf where the caller may read the corpus ("how long" and its like are no terms); '
+  'their idf where the caller may read the corpus ("how long", "tell me about" and their like are '
+  'no terms); '
   'returns enough with all it was decided by. min_score_by is caller, corpus or none. Raises '
   'RG400, RG413, RG460.';

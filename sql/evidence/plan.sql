@@ -25,8 +25,8 @@ begin
   end;
 end $$;
 
--- Returns what to look up for a question, 16 queries at most. The question itself, its parts, what
--- it quotes, the names in it; each once, in this order.
+-- Returns what to look up for what is asked, 16 queries at most. The question itself, its parts,
+-- what it quotes, the names in it; each once, in this order.
 create or replace function ragdb_internal.planned_queries(question text) returns text[]
 language sql immutable parallel safe
 return array(
@@ -74,14 +74,15 @@ begin
   if v_reason is not null then
     return jsonb_build_object('needs_retrieval', false, 'queries', '[]'::jsonb, 'reason', v_reason);
   end if;
-  v_queries := ragdb_internal.planned_queries(question);
+  v_queries := ragdb_internal.planned_queries(ragdb_internal.asked_for(question));
   return jsonb_build_object('needs_retrieval', true, 'queries', to_jsonb(v_queries),
     'reason', 'it asks for something: ' || cardinality(v_queries) || ' to look up');
 end $$;
 comment on function ragdb.rag_query_plan is
   'Plans the retrieval for a question without a model: needs_retrieval (false for greetings, '
-  'arithmetic and what has no word to search for), queries (the question, its parts, what it '
-  'quotes, the names in it; 16 at most) and the reason. Raises RG400, RG413.';
+  'arithmetic and what has no word to search for), queries (the question without courtesy such as '
+  '"can you tell me about", its parts, what it quotes, the names in it; 16 at most) and the '
+  'reason. Raises RG400, RG413.';
 
 -- A model may plan instead; what it says is looked at before anything is looked up.
 create or replace function ragdb.validate_query_plan(plan jsonb) returns text[]

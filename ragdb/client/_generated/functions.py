@@ -2646,9 +2646,9 @@ class Functions(Caller):
         """Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best
         score of min_score (0 to 1; null: the floor that the corpus has for the mode of the
         trace, else 0) or more, and min_coverage (0 to 1) of the query's terms somewhere in
-        it, weighed by their idf where the caller may read the corpus ("how long" and its like
-        are no terms); returns enough with all it was decided by. min_score_by is caller,
-        corpus or none. Raises RG400, RG413, RG460.
+        it, weighed by their idf where the caller may read the corpus ("how long", "tell me
+        about" and their like are no terms); returns enough with all it was decided by.
+        min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
         """
         return self._value(calls.RAG_ENOUGH_CONTEXT_GATE, locals())
 
@@ -2683,9 +2683,9 @@ class Functions(Caller):
 
     def rag_query_plan(self, question: str) -> Any:
         """Plans the retrieval for a question without a model: needs_retrieval (false for
-        greetings, arithmetic and what has no word to search for), queries (the question, its
-        parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400,
-        RG413.
+        greetings, arithmetic and what has no word to search for), queries (the question
+        without courtesy such as "can you tell me about", its parts, what it quotes, the names
+        in it; 16 at most) and the reason. Raises RG400, RG413.
         """
         return self._value(calls.RAG_QUERY_PLAN, locals())
 

@@ -318,6 +318,24 @@ def test_a_corpus_of_two_documents_answers_what_it_says(base: Database, question
     assert asked.fetchone() == ("answered",)
 
 
+@pytest.mark.parametrize(
+    "courtesy",
+    ["Could you please tell me {}?", "Hello, I want to know {}.", "do you know {}? Thank you"],
+)
+def test_courtesy_is_no_part_of_a_question(base: Database, courtesy: str) -> None:
+    """Such words are in few texts, so questions that a corpus answers were refused."""
+    ask = "select answer, status, gate - 'gate_id', problems from ragdb.ask('docs', %s)"
+    for question, status in (
+        ("when vouchers expire", "answered"),
+        ("who feeds cats", "insufficient"),
+    ):
+        plain = base.connection.execute(ask, (question,)).fetchone()
+        polite = base.connection.execute(ask, (courtesy.format(question),)).fetchone()
+        assert plain == polite
+        assert plain is not None
+        assert plain[1] == status
+
+
 def test_a_refusal_names_the_words_that_were_asked(base: Database) -> None:
     asked = base.connection.execute(
         "select gate -> 'missing_terms', reason"

@@ -134,6 +134,34 @@ def test_a_question_is_planned(
 
 
 @pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("Could you please tell me about gifts?", "gifts?"),
+        ("Hi there, I would like to know how gifts are sent. Thanks!", "how gifts are sent.!"),
+        ("I got a gift. Can you tell me if it is late, please?", "I got a gift. if it is late?"),
+        ("Please explain recursion", "recursion"),
+        ("Give me a list of all gifts", "all gifts"),
+        ("Do you know who sends gifts?", "who sends gifts?"),
+        ("What happens if a gift is late?", "if a gift is late?"),
+        ("whats the price", "the price"),
+        ("Können Sie mir bitte sagen, wann es kommt?", "wann es kommt?"),
+        ("Erzähl mir etwas über Geschenke", "Geschenke"),
+        # things to ask about, and what has nothing else
+        ("explain analyze", "explain analyze"),
+        ("list comprehension", "list comprehension"),
+        ("Can you send gifts?", "Can you send gifts?"),
+        ("Who wrote Tell Me About It?", "Who wrote Tell Me About It?"),
+        ("hello world", "hello world"),
+        ("Please explain", "explain"),
+        ("Help me!", "Help me!"),
+    ],
+)
+def test_courtesy_is_not_looked_up(any_db: Connection, question: str, asked: str) -> None:
+    plan = scalar(any_db, "select ragdb.rag_query_plan(%s)", question)
+    assert plan["queries"][0] == asked
+
+
+@pytest.mark.parametrize(
     ("query", "thresholds", "enough"),
     [
         ("gifts vouchers", {}, True),
@@ -167,11 +195,18 @@ def test_evidence_is_enough_when_chunks_score_and_terms_are(
     ("config", "text", "question", "missing"),
     [
         ("german", "Dr. Müller arbeitet montags.", "Wann arbeitet Dr. Müller?", []),
-        ("german", "Dr. Müller arbeitet montags.", "Sag mir, warum Müller arbeitet", ["sag"]),
+        ("german", "Dr. Müller arbeitet montags.", "Sing mir, warum Müller arbeitet", ["sing"]),
         ("russian", "Доставка стоит 5 рублей.", "Сколько стоит доставка?", []),
         # names, and an abbreviation
         ("english", "They met there.", "Who met Wen there?", ["wen"]),
         ("german", "Die Rate ist 5.", "Was ist die WER Rate?", ["wer"]),
+        # what an answer does not repeat
+        ("english", "Refunds go to a card.", "How do refunds work?", []),
+        ("english", "Refunds go to a card.", "Which refunds work?", ["work"]),
+        ("english", "It is RRF.", "What does RRF mean?", []),
+        ("english", "It is here.", "How does it work?", ["work"]),
+        ("english", "Recursion ends.", "Explain recursion", []),
+        ("english", "Recursion ends.", "Does recursion explain it?", ["explain"]),
     ],
 )
 def test_the_word_that_asks_is_not_looked_for(

@@ -1,0 +1,68 @@
+-- What of a question says what is asked for: without the courtesy around it, and without the words
+-- that its answer does not repeat.
+
+-- Returns patterns of what asks a reader for something and says nothing of it, such as "Could you
+-- please tell me about", in English and German. To explain or list alone is courtesy only before an
+-- article or the like: EXPLAIN ANALYZE and list comprehensions are things to ask about.
+create or replace function ragdb_internal.courtesies() returns text[]
+language sql immutable parallel safe
+return array[
+  '(?:hi|hello|hey|good\s+(?:morning|day|afternoon|evening))(?:\s+(?:there|all|everyone))?'
+    '\s*[,!]\s+',
+  '(?:(?:please|kindly)[\s,]+|(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?'
+    '(?=(?:tell|show|give|help|explain|describe|summari[sz]e|list)\s))'
+    '(?:(?:explain|describe|summari[sz]e|list)\s+)?',
+  '(?:explain|describe|summari[sz]e|list)\s+(?:(?:to\s+)?(?:me|us)\s+)?(?=(?:the|an?|all|any'
+    '|every|each|some|my|your|our|their|its|this|these|if|whether|how|what|why|when|where'
+    '|wh(?:ich|o(?:se)?))\s)',
+  '(?:tell|show|give|help)\s+(?:me|us)\s+(?:(?:more|some|all|any|an?)\s+)?(?:(?:information'
+    '|info|details|help|overview|summary|list)\s+)?(?:(?:about|on|of|with|to)\s+)?',
+  'i(?:\s+would|[''’]d)?\s+(?:like|want|need)\s+(?:(?:some\s+)?(?:help|information|info|details)'
+    '\s+(?:about|on|with)|to\s+(?:know|ask|learn|find\s+out|understand)(?:\s+(?:more\s+)?about)?)'
+    '\s+',
+  'do\s+you\s+know\s+(?=(?:if|whether|how|what|why|when|where|wh(?:ich|o(?:se)?))\s)',
+  '(?:is|are)\s+there\s+(?:a|any)\s+ways?\s+(?:to|of)\s+',
+  'what\s+happens\s+(?=(?:if|when|after|to|with)\s)',
+  '(?:what|where|who|how|when)s\s+(?=(?:the|an?|my|your|our|their|this|that)\s)',
+  '(?:hallo|guten\s+(?:morgen|tag|abend))(?:\s+zusammen)?\s*[,!]\s+',
+  'bitte[\s,]+',
+  '(?:kannst|können|könnt(?:en?|est)?|würde(?:st|n))\s+(?:sie|du|ihr)\s+(?:mir|uns)\s+'
+    '(?:(?:bitte|kurz)\s+)*(?:(?:sagen|erklären|erzählen|zeigen|helfen)[\s,]+)?',
+  '(?:sage?|erkläre?|erzähle?|zeige?|beschreibe?|nenne?|gib|hilf)n?\s+(?:sie\s+)?(?:mir|uns)\s+'
+    '(?:bitte[\s,]+)?(?:(?:etwas|mehr|alles)\s+)?(?:(?:über|zu[mr]?|beim?)\s+)?',
+  'ich\s+(?:möchte|will|würde)\s+(?:gerne?\s+)?(?:wissen|fragen|erfahren)[\s,]+',
+  '(?:wissen\s+sie|wei(?:ß|ss)t\s+du)[\s,]+',
+  'gibt\s+es\s+eine\s+möglichkeit[\s,]+',
+  'was\s+passiert[\s,]+(?=wenn\s)'];
+
+-- Returns a question without the courtesy that begins it or a sentence in it, and that ends it. As
+-- it is where nothing else is left. Texts lack such words, so with them a question that a corpus
+-- answers is refused: 69 of 100 of squad after "Could you please tell me".
+create or replace function ragdb_internal.asked_for(question text) returns text
+language sql immutable parallel safe
+begin atomic
+  select case when b.bare ~ '[[:alnum:]]' then b.bare else asked_for.question end
+  from pg_catalog.regexp_replace(pg_catalog.regexp_replace(asked_for.question,
+      '((?:^|[.!?])\s*)(?:' || pg_catalog.array_to_string(ragdb_internal.courtesies(), '|') || ')+',
+      '\1', 'gi'),
+    '[\s,]+(?:please|thanks|thank\s+you|bitte|danke|vielen\s+dank)(?=[\s.!?]*$)', '', 'i') b (bare);
+end;
+
+-- Returns a question without the words that its answer seldom repeats: its courtesy; those that ask
+-- for a measure, such as "how long", in English and German (bench/results.md, "Words that ask for a
+-- measure"); "explain" and its like at the beginning; "work" and "mean" in "how does X work", "what
+-- does X mean"; and those of German and Russian that ask and that their stop words lack, as "wann".
+-- A capital within a question may begin a name, such as Wen.
+create or replace function ragdb_internal.without_asking(question text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+  ragdb_internal.asked_for(without_asking.question),
+  '^\s*(?:explain|describe|define|summari[sz]e|list|erkläre?|beschreibe?|nenne?|zeige?)\s'
+  '|\s(?:erklären|sagen|erzählen|zeigen)(?=[\s.?!]*$)|\m(how\s+(?:long|many|much|often|far|old'
+  '|big|large|tall|high|deep|wide|heavy|fast|soon|late|expensive)|wie\s+(?:lang|lange|viel|viele'
+  '|vielen|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit|schwer|schnell|spät|teuer))\M', '', 'gi'),
+  '(\m(?:how|what)\s+(?:do|does|did)\s(?!(?:it|this|that|they|you|we)\s)[^.?!]*)\s(?:work|mean)'
+    '(?=[\s.?!]*$)', '\1', 'i'),
+  '(?:^\s*W|\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\M'
+  '|(?<![Ѐ-ӿ])(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))'
+  '(?![Ѐ-ӿ])', '', 'g');
