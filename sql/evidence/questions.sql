@@ -1,10 +1,10 @@
 -- What of a question says what is asked for: without the courtesy around it, and without the words
 -- that its answer does not repeat.
 
--- Returns patterns of what asks a reader for something and says nothing of it, such as "Could you
--- please tell me about", in English and German. To explain or list alone is courtesy only before an
--- article or the like: EXPLAIN ANALYZE and list comprehensions are things to ask about.
-create or replace function ragdb_internal.courtesies() returns text[]
+-- Returns patterns of what asks a reader for something in English and says nothing of it, such as
+-- "Could you please tell me about". To explain or list alone is courtesy only before an article or
+-- the like: EXPLAIN ANALYZE and list comprehensions are things to ask about.
+create or replace function ragdb_internal.english_courtesies() returns text[]
 language sql immutable parallel safe
 return array[
   '(?:hi|hello|hey|good\s+(?:morning|day|afternoon|evening))(?:\s+(?:there|all|everyone))?'
@@ -23,7 +23,13 @@ return array[
   'do\s+you\s+know\s+(?=(?:if|whether|how|what|why|when|where|wh(?:ich|o(?:se)?))\s)',
   '(?:is|are)\s+there\s+(?:a|any)\s+ways?\s+(?:to|of)\s+',
   'what\s+happens\s+(?=(?:if|when|after|to|with)\s)',
-  '(?:what|where|who|how|when)s\s+(?=(?:the|an?|my|your|our|their|this|that)\s)',
+  '(?:what|where|who|how|when)s\s+(?=(?:the|an?|my|your|our|their|this|that)\s)'];
+
+-- Returns such patterns in German, French, Spanish and Russian. A Cyrillic letter that begins a
+-- sentence stands in both cases, because in the locale C PostgreSQL knows those of ASCII alone.
+create or replace function ragdb_internal.other_courtesies() returns text[]
+language sql immutable parallel safe
+return array[
   '(?:hallo|guten\s+(?:morgen|tag|abend))(?:\s+zusammen)?\s*[,!]\s+',
   'bitte[\s,]+',
   '(?:kannst|können|könnt(?:en?|est)?|würde(?:st|n))\s+(?:sie|du|ihr)\s+(?:mir|uns)\s+'
@@ -33,7 +39,27 @@ return array[
   'ich\s+(?:möchte|will|würde)\s+(?:gerne?\s+)?(?:wissen|fragen|erfahren)[\s,]+',
   '(?:wissen\s+sie|wei(?:ß|ss)t\s+du)[\s,]+',
   'gibt\s+es\s+eine\s+möglichkeit[\s,]+',
-  'was\s+passiert[\s,]+(?=wenn\s)'];
+  'was\s+passiert[\s,]+(?=wenn\s)',
+  'bon(?:jour|soir)\s*[,!]\s+',
+  's[''’]il\s+(?:vous|te)\s+pla[iî]t[\s,]+',
+  '(?:(?:pouvez|pourriez)-vous|(?:peux|pourrais)-tu)\s+(?:me|nous)\s+(?:dire|expliquer|montrer'
+    '|aider|parler)\s+(?:des?\s+|du\s+|à\s+)?',
+  '(?:dis|dites|(?:parle|explique|montre|aide)z?)-(?:moi|nous)\s+(?:des?\s+|du\s+|à\s+)?',
+  '(?:je\s+(?:voudrais|veux)|j[''’]aimerais)\s+savoir\s+',
+  '(?:savez-vous|sais-tu)\s+',
+  '(?:hola|buen[oa]s\s+(?:días|tardes|noches))\s*[,!]\s+¿?',
+  'por\s+favor[\s,]+¿?',
+  '(?:me\s+pued(?:es?|en)\s+(?:decir|explicar|mostrar|ayudar)|(?:pued(?:es?|en)|podrías?)\s+'
+    '(?:decir|explicar|mostrar|ayudar)(?:me|nos))\s+(?:(?:a|con|sobre)\s+)?',
+  '(?:dime|d[íi]game|cu[ée]ntame|h[áa]blame|expl[íi]came|mu[ée]strame)\s+'
+    '(?:(?:de|sobre|acerca\s+de)\s+)?',
+  '(?:quiero|quisiera|me\s+gustaría)\s+saber\s+',
+  '(?:[Зз]дравствуйте|[Пп]ривет|[Дд]обрый\s+(?:день|вечер)|[Дд]оброе\s+утро)\s*[,!]\s+',
+  '[Пп]ожалуйста[\s,]+',
+  '(?:[Мм]о(?:жете|жешь|гли\s+бы)\s+(?:вы\s+)?(?:мне\s+)?(?:сказать|объяснить|рассказать)'
+    '|(?:[Пп]од)?[Сс]каж(?:и|ите)|[Оо]бъясни(?:те)?|[Рр]асскажи(?:те)?)(?:\s+мне)?[\s,]+'
+    '(?:пожалуйста[\s,]+)?(?:об?о?\s+)?',
+  '[Яя]\s+(?:хочу|хотел[аи]?\s+бы)\s+(?:знать|узнать)[\s,]+'];
 
 -- Returns a question without the courtesy that begins it or a sentence in it, and that ends it. As
 -- it is where nothing else is left. Texts lack such words, so with them a question that a corpus
@@ -41,11 +67,12 @@ return array[
 create or replace function ragdb_internal.asked_for(question text) returns text
 language sql immutable parallel safe
 begin atomic
-  select case when b.bare ~ '[[:alnum:]]' then b.bare else asked_for.question end
+  select case when b.bare ~ '[^[:space:][:punct:]¿]' then b.bare else asked_for.question end
   from pg_catalog.regexp_replace(pg_catalog.regexp_replace(asked_for.question,
-      '((?:^|[.!?])\s*)(?:' || pg_catalog.array_to_string(ragdb_internal.courtesies(), '|') || ')+',
-      '\1', 'gi'),
-    '[\s,]+(?:please|thanks|thank\s+you|bitte|danke|vielen\s+dank)(?=[\s.!?]*$)', '', 'i') b (bare);
+      '((?:^|[.!?])\s*¿?)(?:' || pg_catalog.array_to_string(ragdb_internal.english_courtesies()
+        || ragdb_internal.other_courtesies(), '|') || ')+', '\1', 'gi'),
+    '[\s,]+(?:please|thanks|thank\s+you|bitte|danke|vielen\s+dank|merci|s[''’]il\s+(?:vous|te)'
+      '\s+pla[iî]t|por\s+favor|gracias|пожалуйста|[Сс]пасибо)(?=[\s.!?]*$)', '', 'i') b (bare);
 end;
 
 -- Returns a question without the words that its answer seldom repeats: its courtesy; those that ask

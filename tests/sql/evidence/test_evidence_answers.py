@@ -146,6 +146,12 @@ def test_a_question_is_planned(
         ("whats the price", "the price"),
         ("Können Sie mir bitte sagen, wann es kommt?", "wann es kommt?"),
         ("Erzähl mir etwas über Geschenke", "Geschenke"),
+        ("Bonjour, je voudrais savoir comment payer, s'il vous plaît", "comment payer"),
+        ("Parlez-moi de la livraison", "la livraison"),
+        ("¿Me puedes decir cuándo llega?", "¿cuándo llega?"),
+        ("Hola, ¿podrías explicarme la garantía? Gracias", "la garantía?"),
+        ("Скажите, пожалуйста, сколько стоит доставка?", "сколько стоит доставка?"),
+        ("Расскажите о доставке", "доставке"),
         # things to ask about, and what has nothing else
         ("explain analyze", "explain analyze"),
         ("list comprehension", "list comprehension"),
@@ -154,6 +160,7 @@ def test_a_question_is_planned(
         ("hello world", "hello world"),
         ("Please explain", "explain"),
         ("Help me!", "Help me!"),
+        ("Скажи", "Скажи"),
     ],
 )
 def test_courtesy_is_not_looked_up(any_db: Connection, question: str, asked: str) -> None:
