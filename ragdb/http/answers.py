@@ -74,6 +74,7 @@ class Gate(BaseModel):
     terms: int
     coverage: float
     missing_terms: list[str]
+    read_as: dict[str, dict[str, float]]
     rank_mode: str | None
     min_chunks: int
     min_score: float

@@ -26,7 +26,8 @@ begin
   end if;
   v_began := clock_timestamp();
   v_output := ragdb.answer_from_evidence(
-    run ->> 'question', coalesce(run -> 'pack', '{"chunks": []}'), sentences);
+    run ->> 'question', coalesce(run -> 'pack', '{"chunks": []}'), sentences,
+    read_as => run #> '{gate,read_as}');
   return ragdb.ask_verify(run, v_output,
     elapsed_ms => ragdb_internal.ms_since(v_began)::float8);
 end $$;

@@ -37,9 +37,10 @@ begin atomic
 end;
 
 -- Returns the sentences of evidence, in its order, that are long enough to be quoted and do not
--- quote the question. No sentence takes the text of its chunk along into the sort.
+-- quote the question, with what they say in its words (read_as). No sentence takes the text of its
+-- chunk along into the sort.
 create or replace function ragdb_internal.evidence_sentences(
-  evidence jsonb, config text, question text)
+  evidence jsonb, config text, question text, read_as jsonb)
   returns ragdb_internal.evidence_sentence[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -49,7 +50,8 @@ begin
     select row((row_number() over (order by s.n, s.start_offset))::integer,
       s.source_id, s.chunk_id, s.page, s.score, s.start_offset, s.end_offset, s.sentence,
       w.lexemes, array(
-        select h from unnest(tsvector_to_array(ragdb_internal.lexemes(s.heading, config))) h
+        select h from unnest(ragdb_internal.also_says(
+          tsvector_to_array(ragdb_internal.lexemes(s.heading, config)), read_as)) h
         -- most sentences have no heading, and to look for its words takes as long as for theirs
         where s.heading is not null and h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
     from (
@@ -60,7 +62,8 @@ begin
         where not ragdb_internal.quotes_question(t.sentence, question)
         offset 0) s
       cross join lateral (
-        select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes offset 0) w);
+        select ragdb_internal.also_says(tsvector_to_array(
+          ragdb_internal.lexemes(s.words, config)), read_as) as lexemes offset 0) w);
 end $$;
 
 -- Returns the terms of a question with what each weighs among these sentences.
@@ -138,9 +141,25 @@ begin
   end loop;
 end $$;
 
+-- Refuses what a question is read as that is no object of shares by lexeme. Raises RG400.
+create or replace function ragdb_internal.check_read_as(read_as jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(read_as) <> 'object' or jsonb_path_exists(
+      read_as, 'strict $.* ? (@.type() != "object" || exists (@.* ? (@.type() != "number")))')
+  then
+    raise exception 'read_as is %', ragdb_internal.quote(read_as::text)
+      using errcode = 'RG400', detail = 'it has an object of numbers for each lexeme asked for',
+        hint = 'pass read_as of what ragdb.rag_enough_context_gate() returns, or leave it out';
+  end if;
+end $$;
+
 -- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(
-  question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5)
+  question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5,
+  read_as jsonb default null)
 returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -153,7 +172,7 @@ declare
   v_answer record;
 begin
   perform ragdb_internal.check_question(question);
-  perform ragdb_internal.check_evidence(v_evidence);
+  perform ragdb_internal.check_evidence(v_evidence), ragdb_internal.check_read_as(read_as);
   if max_sentences is null or max_sentences not between 1 and 20 or min_support is null
     or not min_support between 0 and 1 then
     raise exception 'max_sentences or min_support is null or out of range'
@@ -161,7 +180,8 @@ begin
         hint = 'leave them out for 2 and 0.5';
   end if;
   v_config := ragdb_internal.evidence_config(v_evidence);
-  v_sentences := ragdb_internal.evidence_sentences(v_evidence, v_config, question);
+  v_sentences := ragdb_internal.evidence_sentences(
+    v_evidence, v_config, question, coalesce(read_as, '{}'));
   v_answer := ragdb_internal.picked_sentences(
     ragdb_internal.asked_terms(
       tsvector_to_array(ragdb_internal.lexemes(
@@ -189,4 +209,5 @@ comment on function ragdb.answer_from_evidence is
   'have most of its terms, rare ones and chunks of a higher score counting more: answer, '
   'citations with quote, start and end in the chunk and answer_start and answer_end, support (0 '
   'to 1), and insufficient_evidence true where at most max_sentences (1 to 20) support it less '
-  'than min_support (0 to 1). Raises RG400, RG413, RG460.';
+  'than min_support (0 to 1). read_as is what ragdb.rag_enough_context_gate says that words of the '
+  'question, mended or by synonyms, are read as. Raises RG400, RG413, RG460.';

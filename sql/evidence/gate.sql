@@ -166,14 +166,14 @@ declare
   v_basis ragdb_internal.gate_basis;
   v_config text;
   v_found text[];
+  v_read_as jsonb;
   v_chunks integer;
   v_terms integer;
   v_coverage float8;
   v_missing text[];
 begin
-  perform ragdb_internal.check_question(query);
-  perform ragdb_internal.check_evidence(v_evidence);
-  perform ragdb_internal.check_thresholds(min_chunks, min_score, min_coverage);
+  perform ragdb_internal.check_question(query), ragdb_internal.check_evidence(v_evidence),
+    ragdb_internal.check_thresholds(min_chunks, min_score, min_coverage);
   v_basis := ragdb_internal.gate_basis(query, v_evidence);
   v_config := coalesce((v_basis.corpus).text_config, ragdb_internal.evidence_config(v_evidence));
   v_chunks := jsonb_array_length(v_evidence -> 'chunks');
@@ -181,6 +181,8 @@ begin
     select distinct l.lexeme from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)
       cross join lateral unnest(tsvector_to_array(
         ragdb_internal.lexemes(c.chunk ->> 'text', v_config))) l (lexeme));
+  v_read_as := ragdb_internal.read_as(v_basis.corpus, query, v_found);
+  v_found := ragdb_internal.also_says(v_found, v_read_as);
   select count(*), coalesce(
       sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))
         / sum(t.weight order by t.lexeme collate "C"), 0),
@@ -192,8 +194,9 @@ begin
     'enough', v_chunks >= min_chunks and v_coverage >= min_coverage
       and coalesce(v_basis.best_score, 0) >= coalesce(min_score, v_basis.floor, 0),
     'chunks', v_chunks, 'best_score', v_basis.best_score, 'terms', v_terms,
-    'coverage', v_coverage, 'missing_terms', to_jsonb(v_missing), 'rank_mode', v_basis.rank_mode,
-    'min_chunks', min_chunks, 'min_score', coalesce(min_score, v_basis.floor, 0),
+    'coverage', v_coverage, 'missing_terms', to_jsonb(v_missing), 'read_as', v_read_as,
+    'rank_mode', v_basis.rank_mode, 'min_chunks', min_chunks,
+    'min_score', coalesce(min_score, v_basis.floor, 0),
     'min_score_by', case when min_score is not null then 'caller'
       when v_basis.floor is not null then 'corpus' else 'none' end,
     'min_coverage', min_coverage);
@@ -203,6 +206,6 @@ comment on function ragdb.rag_enough_context_gate is
   'of min_score (0 to 1; null: the floor that the corpus has for the mode of the trace, else '
   '0) or more, and min_coverage (0 to 1) of the query''s terms somewhere in it, weighed by '
   'their idf where the caller may read the corpus ("how long", "tell me about" and their like are '
-  'no terms); '
-  'returns enough with all it was decided by. min_score_by is caller, corpus or none. Raises '
-  'RG400, RG413, RG460.';
+  'no terms). A term is there also as what read_as shows: what the corpus takes it for, mended or '
+  'as a synonym, with the share of it that each lexeme stands for. Returns enough with all it was '
+  'decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.';

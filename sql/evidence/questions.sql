@@ -93,3 +93,43 @@ return pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_rep
   '(?:^\s*W|\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\M'
   '|(?<![Ѐ-ӿ])(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))'
   '(?![Ѐ-ӿ])', '', 'g');
+
+-- Returns what the lexemes of a text say in the words of a question: themselves, and each lexeme of
+-- it that is read as some of them (an object with their shares, 1 in all).
+create or replace function ragdb_internal.also_says(lexemes text[], read_as jsonb) returns text[]
+language sql immutable parallel safe
+return also_says.lexemes || array(
+  select r.asked from pg_catalog.jsonb_each(also_says.read_as) r (asked, words)
+  where (
+    select sum(w.share::float8) > 0.99
+    from pg_catalog.jsonb_each_text(r.words) w (word, share)
+    where w.word = any (also_says.lexemes)));
+
+-- Returns what a corpus (null: none) reads words of a question as, of some lexemes: a search of it
+-- mends words that it lacks and looks for synonyms. An object for each lexeme of the question, with
+-- the share of it that each of the lexemes stands for.
+create or replace function ragdb_internal.read_as(
+  corpus ragdb.corpora, question text, lexemes text[])
+returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text constant text := ragdb_internal.ranking_text(ragdb_internal.without_asking(question));
+  v_whole ragdb.corpora;
+  v_words tsvector;
+begin
+  if corpus.corpus_id is null then
+    return '{}';
+  end if;
+  v_whole := ragdb_internal.whole_of(corpus);
+  v_words := ragdb_internal.lexemes(v_text, corpus.text_config);
+  return (
+    select coalesce(jsonb_object_agg(r.asked, r.words), '{}')
+    from (
+        select s.stands_for as asked, jsonb_object_agg(s.lexeme, s.share / 0.7) as words
+        from unnest(ragdb_internal.stand_ins(
+          v_whole, v_text, v_words, ragdb_internal.lacking(v_whole, v_words))) s
+        where s.lexeme = any (lexemes)
+        group by s.stands_for having sum(s.share) > 0.69) r);
+end $$;

@@ -53,7 +53,12 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(calls.ANNOUNCE_MOVE, locals())
 
     async def answer_from_evidence(
-        self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
+        self,
+        question: str,
+        evidence: Any,
+        max_sentences: int = 2,
+        min_support: float = 0.5,
+        read_as: Any = None,
     ) -> Any:
         return await self._value(calls.ANSWER_FROM_EVIDENCE, locals())
 

@@ -82,14 +82,20 @@ class Functions(Caller):
         return self._value(calls.ANNOUNCE_MOVE, locals())
 
     def answer_from_evidence(
-        self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
+        self,
+        question: str,
+        evidence: Any,
+        max_sentences: int = 2,
+        min_support: float = 0.5,
+        read_as: Any = None,
     ) -> Any:
         """Answers a question by the sentences of its evidence (a pack, or the input made of one)
         that have most of its terms, rare ones and chunks of a higher score counting more:
         answer, citations with quote, start and end in the chunk and answer_start and
         answer_end, support (0 to 1), and insufficient_evidence true where at most
-        max_sentences (1 to 20) support it less than min_support (0 to 1). Raises RG400,
-        RG413, RG460.
+        max_sentences (1 to 20) support it less than min_support (0 to 1). read_as is what
+        ragdb.rag_enough_context_gate says that words of the question, mended or by synonyms,
+        are read as. Raises RG400, RG413, RG460.
         """
         return self._value(calls.ANSWER_FROM_EVIDENCE, locals())
 
@@ -2647,8 +2653,10 @@ class Functions(Caller):
         score of min_score (0 to 1; null: the floor that the corpus has for the mode of the
         trace, else 0) or more, and min_coverage (0 to 1) of the query's terms somewhere in
         it, weighed by their idf where the caller may read the corpus ("how long", "tell me
-        about" and their like are no terms); returns enough with all it was decided by.
-        min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
+        about" and their like are no terms). A term is there also as what read_as shows: what
+        the corpus takes it for, mended or as a synonym, with the share of it that each lexeme
+        stands for. Returns enough with all it was decided by. min_score_by is caller, corpus
+        or none. Raises RG400, RG413, RG460.
         """
         return self._value(calls.RAG_ENOUGH_CONTEXT_GATE, locals())
 

@@ -336,6 +336,37 @@ def test_courtesy_is_no_part_of_a_question(base: Database, courtesy: str) -> Non
         assert plain[1] == status
 
 
+@pytest.mark.parametrize(
+    ("question", "read_as"),
+    [
+        ("are giftz refundd", {"giftz": {"gift": 1}, "refundd": {"refund": 1}}),
+        ("the shippnig", {"shippnig": {"ship": 1}}),
+        ("when does a coupon expire", {"coupon": {"voucher": 1}}),
+        ("what is a gvt", {"gvt": {"gift": 0.5, "voucher": 0.5}}),
+    ],
+)
+def test_a_word_counts_as_what_a_search_takes_it_for(
+    base: Database, question: str, read_as: dict[str, dict[str, float]]
+) -> None:
+    base.add_synonyms("docs", ["coupon", "vouchers"])
+    base.add_synonyms("docs", ["gvt", "gifts voucher"])
+    row = alike(base, "docs", question)
+    assert (row.status, row.gate["missing_terms"], row.gate["read_as"]) == ("answered", [], read_as)
+    assert row.gate["coverage"] == 1
+    # what the question is read as is its text, which not all corpora keep
+    assert "read_as" not in json.dumps(row.trace_summary)
+
+
+def test_all_words_of_a_synonym_stand_for_a_word(base: Database) -> None:
+    base.add_synonyms("docs", ["gvt", "gift of gold"])
+    row = alike(base, "docs", "what is a gvt")
+    assert (row.status, row.gate["missing_terms"], row.gate["read_as"]) == (
+        "insufficient",
+        ["gvt"],
+        {},
+    )
+
+
 def test_a_refusal_names_the_words_that_were_asked(base: Database) -> None:
     asked = base.connection.execute(
         "select gate -> 'missing_terms', reason"
