@@ -131,6 +131,7 @@ def ask(
             )
         except ValueError as error:
             raise Failure(str(error)) from None
+        meant = db.did_you_mean([corpus], question)
     summary = answer.trace_summary
     if session.format != "table":
         session.one(answer.as_json())
@@ -143,6 +144,8 @@ def ask(
         _print(session, answer)
         session.note(f"citations checked{_recorded(summary)}")
         session.note(f"what that proves: {PROVES}")
+    if meant is not None:
+        session.note(f"did you mean: {meant}")
     for problem in answer.problems:
         session.note(problem)
     return OK if answer.is_answered else NEGATIVE

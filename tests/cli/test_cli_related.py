@@ -98,6 +98,12 @@ def test_ask_ranks_by_the_mode_that_is_named(run: Run, filled: str) -> None:
     assert "RG415" in refused.stderr
 
 
+def test_ask_says_what_a_question_was_read_as(run: Run) -> None:
+    done = run("ask", ANSWERED[1].replace("e", "ee", 1), "-c", "docs")
+    assert f"did you mean: {ANSWERED[1]}" in done.stderr, (ANSWERED[1], done.output)
+    assert "did you mean" not in run("ask", ANSWERED[1], "-c", "docs").stderr
+
+
 def test_what_cannot_be_recorded_is_answered_without(
     run: Run, filled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
