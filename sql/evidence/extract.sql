@@ -1,7 +1,7 @@
 -- An answer in the evidence's own words: the sentences that have most of what is asked.
 
 -- A sentence of a chunk of evidence, numbered from 1, with the score of the chunk (1 where the
--- evidence gives none), its range in the chunk, its terms and those of its heading alone.
+-- evidence gives none), its range in the chunk, its terms and those of its headings alone.
 create type ragdb_internal.evidence_sentence as (
   n integer, source_id text, chunk_id text, page jsonb, score float8, start_offset integer,
   end_offset integer, sentence text, lexemes text[], headed text[]);
@@ -50,14 +50,16 @@ begin
     select row((row_number() over (order by s.n, s.start_offset))::integer,
       s.source_id, s.chunk_id, s.page, s.score, s.start_offset, s.end_offset, s.sentence,
       w.lexemes, array(
-        select h from unnest(ragdb_internal.also_says(
-          tsvector_to_array(ragdb_internal.lexemes(s.heading, config)), read_as)) h
-        -- most sentences have no heading, and to look for its words takes as long as for theirs
-        where s.heading is not null and h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
+        select h from unnest(ragdb_internal.also_says(s.over || case when s.heading is not null
+          then tsvector_to_array(ragdb_internal.lexemes(s.heading, config)) end, read_as)) h
+        where h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
     from (
         select c.n, c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
-          c.chunk -> 'page' as page, t.*
+          c.chunk -> 'page' as page, o.over, t.*
         from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
+          cross join lateral (
+            select tsvector_to_array(ragdb_internal.lexemes(
+              ragdb_internal.over_chunk(c.chunk), config)) as over offset 0) o
           cross join lateral ragdb_internal.chunk_sentences(c.chunk) t
         where not ragdb_internal.quotes_question(t.sentence, question)
         offset 0) s
@@ -104,7 +106,7 @@ return pg_catalog.jsonb_build_object(
 -- Returns at most so many sentences, each the one that has most of the terms that are left, by
 -- weight and by the score of its chunk, and the share of the terms (0 to 1, by weight) that they
 -- have together; null for none. A sentence counts for the terms that no better one has brought yet,
--- so sentences are picked one by one. It counts half for those of its heading alone, which may be
+-- so sentences are picked one by one. It counts half for those of its headings alone, which may be
 -- followed by empty words, and as much as its chunk scores: what a search found first answers more
 -- often (python -m bench.evidence.run).
 create or replace function ragdb_internal.picked_sentences(

@@ -117,9 +117,9 @@ begin
     basis.best_score, ragdb_internal.best_of(evidence -> 'chunks'));
 end $$;
 
--- Returns the terms of a question with their idf in a corpus; 1 each without a corpus. Words that
--- ask for a measure are none. A term weighs its idf: a word that few chunks have says more than one
--- that most have, and one that none has says the most.
+-- Returns the terms of a question with their idf in a corpus; 1 each without a corpus. A term
+-- weighs its idf: a word that few chunks have says more than one that most have, and one that none
+-- has says the most.
 create or replace function ragdb_internal.weighed_terms(
   corpus ragdb.corpora, question text, text_config text)
 returns table (lexeme text, weight float8)
@@ -132,6 +132,27 @@ begin atomic
       ragdb_internal.lexemes(ragdb_internal.without_asking(weighed_terms.question),
         weighed_terms.text_config)) t;
 end;
+
+-- Returns how often a term counts in what a question asks for, where some lexemes are found: once,
+-- but what names a thing by letters and digits, such as X200, four times if it is not among them.
+-- What a text says of another thing is no answer.
+create or replace function ragdb_internal.missed(lexeme text, found_lexemes text[])
+returns integer
+language sql immutable parallel safe
+return case
+  when missed.lexeme ~ '^[[:alpha:]]{1,4}[0-9]' and missed.lexeme <> all (missed.found_lexemes)
+    then 4 else 1 end;
+
+-- Returns the lexemes of the chunks of evidence and of what stands over them, each once.
+create or replace function ragdb_internal.evidence_lexemes(evidence jsonb, text_config text)
+returns text[]
+language sql stable parallel safe
+return array(
+  select distinct l.lexeme
+  from pg_catalog.jsonb_array_elements(evidence_lexemes.evidence -> 'chunks') c (chunk)
+    cross join lateral pg_catalog.unnest(pg_catalog.tsvector_to_array(
+      ragdb_internal.lexemes(ragdb_internal.over_chunk(c.chunk), text_config)
+        || ragdb_internal.lexemes(c.chunk ->> 'text', text_config))) l (lexeme));
 
 -- Refuses thresholds of the gate that are null or out of range. Raises RG400.
 create or replace function ragdb_internal.check_thresholds(
@@ -177,16 +198,13 @@ begin
   v_basis := ragdb_internal.gate_basis(query, v_evidence);
   v_config := coalesce((v_basis.corpus).text_config, ragdb_internal.evidence_config(v_evidence));
   v_chunks := jsonb_array_length(v_evidence -> 'chunks');
-  v_found := array(
-    select distinct l.lexeme from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)
-      cross join lateral unnest(tsvector_to_array(
-        ragdb_internal.lexemes(c.chunk ->> 'text', v_config))) l (lexeme));
+  v_found := ragdb_internal.evidence_lexemes(v_evidence, v_config);
   v_read_as := ragdb_internal.read_as(v_basis.corpus, query, v_found);
   v_found := ragdb_internal.also_says(v_found, v_read_as);
   select count(*), coalesce(
       sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))
-        / sum(t.weight order by t.lexeme collate "C"), 0),
-    coalesce(array_agg(t.lexeme order by t.lexeme collate "C")
+        / sum(t.weight * ragdb_internal.missed(t.lexeme, v_found) order by t.lexeme collate "C"),
+      0), coalesce(array_agg(t.lexeme order by t.lexeme collate "C")
       filter (where t.lexeme <> all (v_found)), '{}')
     into v_terms, v_coverage, v_missing
     from ragdb_internal.weighed_terms(v_basis.corpus, query, v_config) t;
@@ -207,5 +225,6 @@ comment on function ragdb.rag_enough_context_gate is
   '0) or more, and min_coverage (0 to 1) of the query''s terms somewhere in it, weighed by '
   'their idf where the caller may read the corpus ("how long", "tell me about" and their like are '
   'no terms). A term is there also as what read_as shows: what the corpus takes it for, mended or '
-  'as a synonym, with the share of it that each lexeme stands for. Returns enough with all it was '
-  'decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.';
+  'as a synonym, with the share of it that each lexeme stands for. A term of letters and digits, '
+  'such as X200, weighs four times if it is missing. Returns enough with all it was decided by. '
+  'min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.';

@@ -61,38 +61,78 @@ return array[
     '(?:пожалуйста[\s,]+)?(?:об?о?\s+)?',
   '[Яя]\s+(?:хочу|хотел[аи]?\s+бы)\s+(?:знать|узнать)[\s,]+'];
 
+-- Returns the words of a question in small letters, without signs.
+create or replace function ragdb_internal.question_words(question text) returns text[]
+language sql immutable parallel safe
+return pg_catalog.string_to_array(pg_catalog.translate(
+  pg_catalog.lower(question_words.question), E'.,!?¿-’\n\r\t', E'      ''   '), ' ');
+
+-- Returns words of which each kind of courtesy has one. To make its patterns ready takes a tenth of
+-- what an answer takes, and few questions have such a word.
+create or replace function ragdb_internal.courteous() returns text[]
+language sql immutable parallel safe
+return '{hi,hello,hey,good,please,kindly,you,me,us,i,i''d,explain,describe,summarize,summarise,list,
+  way,ways,happens,whats,wheres,whos,hows,whens,thanks,thank,
+  hallo,guten,bitte,mir,uns,ich,wissen,weißt,weisst,möglichkeit,passiert,danke,dank,
+  bonjour,bonsoir,s''il,nous,moi,je,j''aimerais,savez,sais,merci,
+  hola,buenos,buenas,favor,puedes,puede,pueden,podría,podrías,dime,dígame,digame,cuéntame,cuentame,
+  háblame,hablame,explícame,explicame,muéstrame,muestrame,saber,gracias,
+  здравствуйте,Здравствуйте,привет,Привет,добрый,Добрый,доброе,Доброе,пожалуйста,Пожалуйста,сказать,
+  объяснить,рассказать,скажи,Скажи,скажите,Скажите,подскажи,Подскажи,подскажите,Подскажите,объясни,
+  Объясни,объясните,Объясните,расскажи,Расскажи,расскажите,Расскажите,знать,узнать,спасибо,Спасибо
+  }'::text[];
+
 -- Returns a question without the courtesy that begins it or a sentence in it, and that ends it. As
 -- it is where nothing else is left. Texts lack such words, so with them a question that a corpus
--- answers is refused: 69 of 100 of squad after "Could you please tell me".
+-- answers is refused (python -m bench.evidence.wording).
 create or replace function ragdb_internal.asked_for(question text) returns text
-language sql immutable parallel safe
-begin atomic
-  select case when b.bare ~ '[^[:space:][:punct:]¿]' then b.bare else asked_for.question end
-  from pg_catalog.regexp_replace(pg_catalog.regexp_replace(asked_for.question,
-      '((?:^|[.!?])\s*¿?)(?:' || pg_catalog.array_to_string(ragdb_internal.english_courtesies()
-        || ragdb_internal.other_courtesies(), '|') || ')+', '\1', 'gi'),
-    '[\s,]+(?:please|thanks|thank\s+you|bitte|danke|vielen\s+dank|merci|s[''’]il\s+(?:vous|te)'
-      '\s+pla[iî]t|por\s+favor|gracias|пожалуйста|[Сс]пасибо)(?=[\s.!?]*$)', '', 'i') b (bare);
-end;
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bare text;
+begin
+  if not ragdb_internal.question_words(question) && ragdb_internal.courteous() then
+    return question;
+  end if;
+  v_bare := regexp_replace(regexp_replace(question,
+      E'((?:^|[.!?])\\s*¿?)(?:' || array_to_string(ragdb_internal.english_courtesies()
+        || ragdb_internal.other_courtesies(), '|') || ')+', E'\\1', 'gi'),
+    E'[\\s,]+(?:please|thanks|thank\\s+you|bitte|danke|vielen\\s+dank|merci|s[''’]il\\s+(?:vous|te)'
+      '\\s+pla[iî]t|por\\s+favor|gracias|пожалуйста|[Сс]пасибо)(?=[\\s.!?]*$)', '', 'i');
+  return case when v_bare ~ '[^[:space:][:punct:]¿]' then v_bare else question end;
+end $$;
 
--- Returns a question without the words that its answer seldom repeats: its courtesy; those that ask
--- for a measure, such as "how long", in English and German (bench/results.md, "Words that ask for a
--- measure"); "explain" and its like at the beginning; "work" and "mean" in "how does X work", "what
--- does X mean"; and those of German and Russian that ask and that their stop words lack, as "wann".
--- A capital within a question may begin a name, such as Wen.
+-- Returns a question without the words that its answer seldom repeats: its courtesy; those that
+-- ask for a measure, such as "how long", in English and German (bench/results.md, "Words that ask
+-- for a measure"); "explain" at the beginning; "work", "mean" and "say" in "how does X work", "what
+-- does X mean", "what did X say"; and those of German and Russian that ask and that their stop
+-- words lack, as "wann". A capital within a question may begin a name, such as Wen.
 create or replace function ragdb_internal.without_asking(question text) returns text
-language sql immutable parallel safe
-return pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
-  ragdb_internal.asked_for(without_asking.question),
-  '^\s*(?:explain|describe|define|summari[sz]e|list|erkläre?|beschreibe?|nenne?|zeige?)\s'
-  '|\s(?:erklären|sagen|erzählen|zeigen)(?=[\s.?!]*$)|\m(how\s+(?:long|many|much|often|far|old'
-  '|big|large|tall|high|deep|wide|heavy|fast|soon|late|expensive)|wie\s+(?:lang|lange|viel|viele'
-  '|vielen|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit|schwer|schnell|spät|teuer))\M', '', 'gi'),
-  '(\m(?:how|what)\s+(?:do|does|did)\s(?!(?:it|this|that|they|you|we)\s)[^.?!]*)\s(?:work|mean)'
-    '(?=[\s.?!]*$)', '\1', 'i'),
-  '(?:^\s*W|\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\M'
-  '|(?<![Ѐ-ӿ])(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))'
-  '(?![Ѐ-ӿ])', '', 'g');
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_left text := regexp_replace(ragdb_internal.asked_for(question),
+    E'^\\s*(?:explain|describe|define|summari[sz]e|list|erkläre?|beschreibe?|nenne?|zeige?)\\s'
+    '|\\s(?:erklären|sagen|erzählen|zeigen)(?=[\\s.?!]*$)|\\m(how\\s+(?:long|many|much|often|far'
+    '|old|big|large|tall|high|deep|wide|heavy|fast|soon|late|expensive)|wie\\s+(?:lange?|viel'
+    '|vielen?|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit|schwer|schnell|spät|teuer))\\M', '', 'gi');
+begin
+  if ragdb_internal.question_words(v_left) && '{work,works,mean,say,said,mention,mentioned,discuss,'
+      'discussed,talk,talked,decide,decided,agree,agreed,take}' then
+    v_left := regexp_replace(v_left,
+      E'(\\m(?:how|what)\\s+(?:do|does|did)\\s(?!(?:it|this|that|they|you|we)\\s)[^.?!]*)'
+      '\\s(?:work|mean)(?=[\\s.?!]*$)'
+      '|(\\m(?:did|do|does|was|were|has|have)\\s(?:[^.?!\\s]+\\s){0,4}?)'
+      '(?:say|said|mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?|decided?|agreed?|take)\\M',
+      E'\\1\\2', 'i');
+  end if;
+  return regexp_replace(v_left,
+    E'(?:^\\s*W|\\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\\M'
+    '|(?<![Ѐ-ӿ])(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))'
+    '(?![Ѐ-ӿ])', '', 'g');
+end $$;
 
 -- Returns what the lexemes of a text say in the words of a question: themselves, and each lexeme of
 -- it that is read as some of them (an object with their shares, 1 in all).
@@ -105,14 +145,24 @@ return also_says.lexemes || array(
     from pg_catalog.jsonb_each_text(r.words) w (word, share)
     where w.word = any (also_says.lexemes)));
 
+-- Returns the parts of letters and of digits that a lexeme such as iphone15 consists of.
+create or replace function ragdb_internal.parts_of(lexeme text, config text) returns text[]
+language sql immutable parallel safe
+return case when parts_of.lexeme ~ '[0-9][[:alpha:]]|[[:alpha:]][0-9]'
+  then pg_catalog.tsvector_to_array(ragdb_internal.lexemes(pg_catalog.regexp_replace(
+    parts_of.lexeme, '(?<=[0-9])(?=[[:alpha:]])|(?<=[[:alpha:]])(?=[0-9])', ' ', 'g'), config)) end;
+
 -- Returns what a corpus (null: none) reads words of a question as, of some lexemes: a search of it
--- mends words that it lacks and looks for synonyms. An object for each lexeme of the question, with
--- the share of it that each of the lexemes stands for.
+-- mends words that it lacks and looks for synonyms, and iphone15 may stand there in two words. An
+-- object for each lexeme of the question, with the share of it that each of the lexemes stands for.
+-- A shorter word is too often another one, as bank and back.
 create or replace function ragdb_internal.read_as(
   corpus ragdb.corpora, question text, lexemes text[])
 returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_text constant text := ragdb_internal.ranking_text(ragdb_internal.without_asking(question));
@@ -127,9 +177,31 @@ begin
   return (
     select coalesce(jsonb_object_agg(r.asked, r.words), '{}')
     from (
-        select s.stands_for as asked, jsonb_object_agg(s.lexeme, s.share / 0.7) as words
-        from unnest(ragdb_internal.stand_ins(
-          v_whole, v_text, v_words, ragdb_internal.lacking(v_whole, v_words))) s
-        where s.lexeme = any (lexemes)
-        group by s.stands_for having sum(s.share) > 0.69) r);
+        select p.asked, jsonb_object_agg(p.lexeme, p.share) as words
+        from (
+            select m.stands_for as asked, m.lexeme, 1::float8 as share
+            from ragdb_internal.meant_words(
+              v_whole, v_text, ragdb_internal.lacking(v_whole, v_words)) m
+            where length(m.word) > 5
+            union all
+            select s.stands_for, s.lexeme, s.share / 0.7
+            from unnest(ragdb_internal.stand_ins(v_whole, v_text, v_words, null)) s
+            union all
+            select w.lexeme, p.part, 1::float8 / cardinality(parts)
+            from unnest(v_words) w
+              cross join lateral ragdb_internal.parts_of(w.lexeme, corpus.text_config) parts
+              cross join lateral unnest(parts) p (part)
+            where w.lexeme <> all (lexemes)) p
+        where p.lexeme = any (lexemes)
+        group by p.asked having sum(p.share) > 0.99) r);
 end $$;
+
+-- Returns what stands over a chunk of evidence and need not be in its text: the title of its
+-- document, the headings before it, and who speaks.
+create or replace function ragdb_internal.over_chunk(chunk jsonb) returns text
+language sql immutable parallel safe
+return pg_catalog.concat_ws(E'\n', over_chunk.chunk ->> 'title', (
+  select pg_catalog.string_agg(h.heading, E'\n' order by h.n)
+  from pg_catalog.jsonb_array_elements_text(
+    case pg_catalog.jsonb_typeof(over_chunk.chunk -> 'heading') when 'array'
+      then over_chunk.chunk -> 'heading' else '[]' end) with ordinality h (heading, n)));

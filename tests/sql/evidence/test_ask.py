@@ -339,7 +339,7 @@ def test_courtesy_is_no_part_of_a_question(base: Database, courtesy: str) -> Non
 @pytest.mark.parametrize(
     ("question", "read_as"),
     [
-        ("are giftz refundd", {"giftz": {"gift": 1}, "refundd": {"refund": 1}}),
+        ("are giftts refundd", {"giftt": {"gift": 1}, "refundd": {"refund": 1}}),
         ("the shippnig", {"shippnig": {"ship": 1}}),
         ("when does a coupon expire", {"coupon": {"voucher": 1}}),
         ("what is a gvt", {"gvt": {"gift": 0.5, "voucher": 0.5}}),
@@ -355,6 +355,53 @@ def test_a_word_counts_as_what_a_search_takes_it_for(
     assert row.gate["coverage"] == 1
     # what the question is read as is its text, which not all corpora keep
     assert "read_as" not in json.dumps(row.trace_summary)
+
+
+MANUALS = {"X200": 4000, "Z9": 5200}
+
+
+@pytest.fixture
+def manuals(base: Database) -> Database:
+    """A battery in each of two manuals, whose model only the title names."""
+    for model, held in MANUALS.items():
+        rest = "Keep the cover dry. " * 60
+        text = f"{rest}\n\nThe battery holds {held} mAh. {rest}"
+        base.put_text("docs", f"{model}.md", text, title=f"Manual of the {model}")
+    return base
+
+
+@pytest.mark.parametrize("model", MANUALS)
+def test_what_stands_over_a_chunk_counts_as_found(manuals: Database, model: str) -> None:
+    question = f"How many mAh does the battery of the {model} hold?"
+    row = alike(manuals, "docs", question, k=1)
+    assert (row.status, row.gate["missing_terms"]) == ("answered", [])
+    assert row.answer.startswith(f"The battery holds {MANUALS[model]} mAh.")
+
+
+def test_letters_and_digits_may_stand_apart(base: Database) -> None:
+    base.put_text("docs", "phones.md", "The iPhone 15 takes uploads of 10 MB.")
+    row = alike(base, "docs", "does the iphone15 take 10mb")
+    assert (row.status, row.gate["missing_terms"]) == ("answered", [])
+    assert row.gate["read_as"] == {
+        "10mb": {"10": 0.5, "mb": 0.5},
+        "iphone15": {"iphon": 0.5, "15": 0.5},
+    }
+
+
+def test_what_is_said_of_another_thing_is_no_answer(manuals: Database) -> None:
+    row = alike(manuals, "docs", "How many mAh does the battery of the P777 hold?")
+    assert (row.status, row.gate["missing_terms"]) == ("insufficient", ["p777"])
+
+
+@pytest.mark.parametrize(
+    "question", ["What did Anna say about the budget?", "Did Anna mention the budget?"]
+)
+def test_who_says_something_counts_as_found(base: Database, question: str) -> None:
+    said = "The budget is 40,000 euros."
+    turn = {"id": "1", "role": "user", "speaker": "Anna", "text": said}
+    base.append_turns("docs", "meeting", [turn])
+    row = alike(base, "docs", question)
+    assert (row.status, row.answer, row.gate["missing_terms"]) == ("answered", said, [])
 
 
 def test_all_words_of_a_synonym_stand_for_a_word(base: Database) -> None:
