@@ -89,21 +89,32 @@ returns table (
   chunk_id text, verdict text, comment text, query_text text, client text, caller text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_first constant uuid := ragdb_internal.first_uuid7(coalesce(since, '-infinity'));
 begin
   perform ragdb_internal.check_listed(count, 'verdicts');
   return query
-    select f.id, f.created_at, t.corpus, f.trace_id, f.answer_id, f.chunk_id, f.verdict,
-        f.comment, t.query_text, f.client, f.caller
+    select f.id, f.created_at, f.corpus, f.trace_id, f.answer_id, f.chunk_id, f.verdict,
+        f.comment, f.query_text, f.client, f.caller
       from unnest(ragdb_internal.traced_corpora(corpus)) c (corpus_id)
-      join ragdb.evidence_feedback f on f.corpus_id = c.corpus_id
-      join ragdb.retrieval_traces t on t.corpus_id = f.corpus_id and t.id = f.trace_id
-        and t.created_at = ragdb_internal.uuid_time(f.trace_id)
-      where f.created_at >= coalesce(list_feedback.since, '-infinity')
-        and (ragdb_internal.is_auditor()
-          or ragdb_internal.is_own_trace(f.caller, f.caller_oid, f.created_at)
-          or ragdb_internal.is_own_trace(t.caller, t.caller_oid, t.created_at))
-      order by f.created_at desc, f.id desc limit list_feedback.count;
+        cross join lateral (
+          select n.*, t.corpus, t.query_text
+            from ragdb.evidence_feedback n
+              -- by its key: joined, all traces would be read for the last verdicts
+              cross join lateral (select r.corpus, r.query_text, r.caller, r.caller_oid,
+                  r.created_at from ragdb.retrieval_traces r
+                where r.corpus_id = n.corpus_id and r.id = n.trace_id
+                  and r.created_at = ragdb_internal.uuid_time(n.trace_id) offset 0) t
+            where n.corpus_id = c.corpus_id
+              -- by id: by time those of other corpora would be read
+              and n.id >= v_first and coalesce(n.created_at >= list_feedback.since, true)
+              and (ragdb_internal.is_auditor()
+                or ragdb_internal.is_own_trace(n.caller, n.caller_oid, n.created_at)
+                or ragdb_internal.is_own_trace(t.caller, t.caller_oid, t.created_at))
+            order by n.id desc limit list_feedback.count) f
+      order by f.id desc limit list_feedback.count;
 end $$;
 comment on function ragdb.list_feedback is
   'Returns the latest feedback of the caller and on the caller''s retrievals, newest first, of one '

@@ -134,7 +134,7 @@ begin
     select a.atom_id, ragdb_internal.atom_state(a, v_keys), a.text, a.source_chunk_ids,
         a.source_slice_id, a.trace_id, a.checks, a.created_at, a.created_by
       from ragdb.semantic_atoms a where a.corpus_id = v_corpus.corpus_id
-      order by a.created_at desc, a.atom_id desc limit list_atoms.count;
+      order by a.atom_id desc limit list_atoms.count;
 end $$;
 comment on function ragdb.list_atoms is
   'Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks) and the '

@@ -167,12 +167,12 @@ begin
         p.text, p.source_atoms, p.source_slice_id, p.created_at, p.created_by, d.decided_at,
         d.decided_by, d.reason
       from ragdb.semantic_proposals p
-        left join ragdb.proposal_decisions d
-          on d.corpus_id = p.corpus_id and d.proposal_id = p.proposal_id
+        left join lateral (select m.* from ragdb.proposal_decisions m
+          where m.corpus_id = p.corpus_id and m.proposal_id = p.proposal_id offset 0) d on true
       where p.corpus_id = v_corpus.corpus_id
         and (list_proposals.state is null
           or coalesce(d.decision, 'open') = list_proposals.state)
-      order by p.created_at desc, p.proposal_id limit list_proposals.count;
+      order by p.proposal_id desc limit list_proposals.count;
 end $$;
 comment on function ragdb.list_proposals is
   'Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted, rejected) or '

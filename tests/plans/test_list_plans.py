@@ -1,0 +1,88 @@
+"""Lists and queues read what a page or a claim needs, however much there is of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.conftest import OLDER_BY_NIGHT, Connection, Server
+from tests.plans import matrix
+
+pytestmark = OLDER_BY_NIGHT
+# copies of a row, what is shared and what waits, and corpora that have nothing of it
+MANY, SOME, CORPORA = 2000, 400, 40
+PACK = "ragdb.build_evidence_pack(t.id)"
+# a trace of the corpus, with a hit
+TRACE = (
+    "(select r.id from ragdb.retrieval_traces r where r.slice_id is null and r.limit_returned > 0"
+    " order by r.id limit 1)"
+)
+
+
+def copy(db: Connection, table: str, changes: str, source: str = "true") -> None:
+    """Many more of a row of a table, each with changes: a jsonb of n and of a new id and time."""
+    db.execute(
+        f"insert into ragdb.{table} select r.* from (select x from ragdb.{table} x where {source}"
+        " limit 1) o (x), generate_series(1, %s) n, lateral (select ragdb_internal.uuid7("
+        " now() - n * interval '1 ms') as id) i, lateral (select ragdb_internal.uuid_time(i.id)"
+        f" as at) k, lateral jsonb_populate_record(o.x, jsonb_build_object({changes})) r",
+        (MANY,),
+    )
+
+
+def record(db: Connection) -> None:
+    """Traces with feedback, gates that were not enough, atoms and proposals of the corpus c."""
+    db.execute("select from ragdb.retrieve('c', 'xc3y1', 3, mode => 'lexical')")
+    db.execute(f"select ragdb.record_feedback('good', {TRACE})")
+    db.execute(f"select ragdb.record_gate('common', {PACK}, 1000) from (select {TRACE} as id) t")
+    atom = matrix.promoted(db, "c")
+    db.execute("select ragdb.propose('c', %s, 'message number')", ([atom],))
+    new = "'id', i.id, 'created_at', k.at"
+    copy(db, "retrieval_traces", new, f"x.id = {TRACE}")
+    # each of a trace of its own
+    copy(
+        db,
+        "evidence_feedback",
+        f"{new}, 'trace_id', (select t.id from ragdb.retrieval_traces t where t.limit_returned > 0"
+        " and t.slice_id is null order by t.id desc offset n limit 1)",
+    )
+    copy(db, "evidence_gates", new)
+    copy(db, "semantic_atoms", "'atom_id', i.id, 'created_at', k.at")
+    copy(db, "semantic_proposals", "'proposal_id', i.id, 'created_at', k.at")
+
+
+@pytest.fixture(scope="module")
+def listed(any_version: Server) -> Iterator[Connection]:
+    """Many rows of each kind, of one corpus among others that have none, vacuumed."""
+    with (
+        any_version.database() as database,
+        psycopg.connect(any_version.dsn(database.dbname), autocommit=True) as db,
+    ):
+        db.execute("select ragdb.create_signing_key('k1')")
+        matrix.fill(db, "c", matrix.Size(20, 40))
+        for n in range(CORPORA):
+            db.execute("select ragdb.create_corpus(%s)", (f"other{n}",))
+        record(db)
+        db.execute("vacuum (analyze)")
+        yield db
+
+
+@pytest.mark.parametrize("plans", matrix.PLANS)
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [
+        ("list_atoms('c', 10)", 200),
+        ("list_proposals('c', count => 10)", 300),
+        ("list_proposals('c', 'open', 10)", 300),
+        ("list_feedback('c', count => 10)", 100),
+        ("list_feedback('other1', count => 10)", 20),
+        # the corpora that may be read, and a look into each
+        ("list_feedback(count => 10)", 10 * CORPORA),
+    ],
+)
+def test_a_list_reads_what_it_shows(listed: Connection, call: str, most: int, plans: str) -> None:
+    read = matrix.measure(listed, lambda _, __: (f"select * from ragdb.{call}", ()), "c", plans)
+    assert read.returned > 0 or "other1" in call
+    assert read.rows <= most, read
