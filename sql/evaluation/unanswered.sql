@@ -2,7 +2,8 @@
 
 -- Returns the gates of some corpora among the latest 1000 that found too little evidence, and the
 -- answers among the latest 1000 that abstain or cite wrongly. Of the latest of each kind only the
--- bad ones are looked up: a lookup checks who may see it.
+-- bad ones are looked up: a lookup checks who may see it. By id, and by time in a way that no index
+-- has: a plan for any time would read those of all corpora by their time, for each corpus.
 create or replace function ragdb_internal.unanswered_evidence(
   corpora integer[], since timestamptz)
 returns table (corpus_id integer, trace_id uuid, why text, asked_at timestamptz)
@@ -12,14 +13,16 @@ begin atomic
     select a.* from pg_catalog.unnest(unanswered_evidence.corpora) c (n)
       cross join lateral (select e.* from ragdb.evidence_answers e
       where e.corpus_id = c.n
-        and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
+        and e.id >= ragdb_internal.first_uuid7(coalesce(unanswered_evidence.since, '-infinity'))
+        and coalesce(e.created_at >= unanswered_evidence.since, true)
       order by e.id desc limit 1000) a
     order by a.id desc limit 1000),
   gates as (
     select g.* from pg_catalog.unnest(unanswered_evidence.corpora) c (n)
       cross join lateral (select e.* from ragdb.evidence_gates e
       where e.corpus_id = c.n
-        and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
+        and e.id >= ragdb_internal.first_uuid7(coalesce(unanswered_evidence.since, '-infinity'))
+        and coalesce(e.created_at >= unanswered_evidence.since, true)
       order by e.id desc limit 1000) g
     order by g.id desc limit 1000)
   select g.corpus_id, g.trace_id, 'too little evidence', g.created_at from gates g

@@ -80,6 +80,8 @@ def listed(any_version: Server) -> Iterator[Connection]:
         ("list_feedback('other1', count => 10)", 20),
         # the corpora that may be read, and a look into each
         ("list_feedback(count => 10)", 10 * CORPORA),
+        # the latest traces, and each gate with its own
+        ("list_unanswered(count => 10)", 4 * MANY),
     ],
 )
 def test_a_list_reads_what_it_shows(listed: Connection, call: str, most: int, plans: str) -> None:
