@@ -25,7 +25,9 @@ returns uuid
 language sql stable parallel safe
 return (
   select d.event_id from ragdb.document_sources s
-    join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
+    cross join lateral (
+      select h.event_id from ragdb.documents h
+      where h.corpus_id = s.corpus_id and h.doc_no = s.doc_no offset 0) d
     where s.corpus_id = local_event.corpus_id and s.uri = local_event.source);
 
 -- Locks a shared corpus to the end of the transaction and returns how it is shared. Writers of the

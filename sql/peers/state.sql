@@ -14,8 +14,10 @@ begin
     select c.source, encode(c.winner, 'hex'), encode(w.author, 'hex'), encode(c.loser, 'hex'),
       encode(l.author, 'hex'), l.lamport, l.is_head, c.body is null, c.body::jsonb, c.found_at
     from ragdb.shared_conflicts c
-      join ragdb.shared_events l on l.corpus_id = c.corpus_id and l.hash = c.loser
-      join ragdb.shared_events w on w.corpus_id = c.corpus_id and w.hash = c.winner
+      cross join lateral (select e.* from ragdb.shared_events e
+        where e.corpus_id = c.corpus_id and e.hash = c.loser offset 0) l
+      cross join lateral (select e.* from ragdb.shared_events e
+        where e.corpus_id = c.corpus_id and e.hash = c.winner offset 0) w
     where c.corpus_id = v_corpus.corpus_id
       and (l.is_head or not coalesce(only_open, false))
     order by c.source, c.found_at, c.loser;
@@ -37,18 +39,22 @@ as $$
 declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(list_shared_documents.corpus, 'read');
+  -- a plan for any sources reads all documents where "null or one of these" is asked of each
+  v_sources constant text[] := coalesce(list_shared_documents.sources, array(
+    select d.source from ragdb.shared_documents d where d.corpus_id = v_corpus.corpus_id));
 begin
   return query
     select d.source, case when d.event_id is distinct from ragdb_internal.local_event(d.corpus_id,
         d.source) then 'changed' else d.state end, encode(e.author, 'hex'), p.name, p.trust,
       p.revoked_at is not null, e.author is not distinct from s.author, e.lamport,
       encode(e.hash, 'hex'), e.event::jsonb ->> 'at', e.arrived_at
-    from ragdb.shared_documents d
+    from (select distinct u.source from unnest(v_sources) u (source)) g
+      cross join lateral (select h.* from ragdb.shared_documents h
+        where h.corpus_id = v_corpus.corpus_id and h.source = g.source offset 0) d
       join ragdb.shared_corpora s on s.corpus_id = d.corpus_id
-      join ragdb.shared_events e on e.corpus_id = d.corpus_id and e.hash = d.hash
+      cross join lateral (select h.* from ragdb.shared_events h
+        where h.corpus_id = d.corpus_id and h.hash = d.hash offset 0) e
       left join ragdb.peers p on p.public_key = e.author
-    where d.corpus_id = v_corpus.corpus_id and (list_shared_documents.sources is null
-      or d.source = any (list_shared_documents.sources))
     order by d.source;
 end $$;
 comment on function ragdb.list_shared_documents is

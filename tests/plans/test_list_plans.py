@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from ragdb.peers import signatures
 from tests.conftest import OLDER_BY_NIGHT, Connection, Server
+from tests.peers.nodes import new_signer
 from tests.plans import matrix
 
 pytestmark = OLDER_BY_NIGHT
@@ -53,6 +55,16 @@ def record(db: Connection) -> None:
     copy(db, "semantic_proposals", "'proposal_id', i.id, 'created_at', k.at")
 
 
+def share(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('shared')")
+    matrix.put(db, "shared", (matrix.one("shared", n) for n in range(SOME)))
+    signer = new_signer()
+    db.execute("select ragdb.share_corpus('shared', %s)", (signer.public,))
+    drafts = [d for (d,) in db.execute("select * from ragdb.draft_events('shared')").fetchall()]
+    signed = signatures.sign(signer, drafts)
+    db.execute("select ragdb.publish_events('shared', %s, %s)", (drafts, signed))
+
+
 @pytest.fixture(scope="module")
 def listed(any_version: Server) -> Iterator[Connection]:
     """Many rows of each kind, of one corpus among others that have none, vacuumed."""
@@ -65,6 +77,7 @@ def listed(any_version: Server) -> Iterator[Connection]:
         for n in range(CORPORA):
             db.execute("select ragdb.create_corpus(%s)", (f"other{n}",))
         record(db)
+        share(db)
         db.execute("vacuum (analyze)")
         yield db
 
@@ -82,9 +95,13 @@ def listed(any_version: Server) -> Iterator[Connection]:
         ("list_feedback(count => 10)", 10 * CORPORA),
         # the latest traces, and each gate with its own
         ("list_unanswered(count => 10)", 4 * MANY),
+        # each with the event that decides it, and its document
+        ("list_shared_documents('shared')", 8 * SOME),
+        ("list_shared_documents('shared', '{shared/7.md}')", 20),
+        ("list_conflicts('shared')", 20),
     ],
 )
 def test_a_list_reads_what_it_shows(listed: Connection, call: str, most: int, plans: str) -> None:
     read = matrix.measure(listed, lambda _, __: (f"select * from ragdb.{call}", ()), "c", plans)
-    assert read.returned > 0 or "other1" in call
+    assert read.returned > 0 or "other1" in call or "conflicts" in call
     assert read.rows <= most, read
