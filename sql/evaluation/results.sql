@@ -117,8 +117,8 @@ begin
   perform ragdb_internal.check_paged('', after::text, 'case_no');
   return query select m.* from ragdb.eval_metrics m
     where m.corpus_id = v_run.corpus_id and m.run_id = v_run.run_id
-      and (m.case_no > eval_metrics.after or (m.case_no = 0 and eval_metrics.after = 0))
-      and (eval_metrics.last is null or m.case_no <= eval_metrics.last)
+      and m.case_no > case eval_metrics.after when 0 then -1 else eval_metrics.after end
+      and m.case_no <= coalesce(eval_metrics.last, 2147483647)
     order by m.case_no, m.metric;
 end $$;
 comment on function ragdb.eval_metrics is

@@ -78,6 +78,8 @@ def listed(any_version: Server) -> Iterator[Connection]:
             db.execute("select ragdb.create_corpus(%s)", (f"other{n}",))
         record(db)
         share(db)
+        matrix.evaluated(db, "c")
+        copy(db, "eval_metrics", "'case_no', 100 + n")
         db.execute("vacuum (analyze)")
         yield db
 
@@ -93,6 +95,7 @@ def listed(any_version: Server) -> Iterator[Connection]:
         ("list_feedback('other1', count => 10)", 20),
         # the corpora that may be read, and a look into each
         ("list_feedback(count => 10)", 10 * CORPORA),
+        ("eval_metrics((select r.run_id from ragdb.list_eval_runs('A') r), 290, 300)", 100),
         # the latest traces, and each gate with its own
         ("list_unanswered(count => 10)", 4 * MANY),
         # each with the event that decides it, and its document
