@@ -11,7 +11,9 @@ begin
   -- a blob that kills five workers is to blame, and one that is gone comes no more
   with hopeless as materialized (
     select j.job_id, b.cid is null as is_gone
-    from ragdb.ingest_jobs j left join ragdb.blobs b on b.cid = j.doc_cid
+    from ragdb.ingest_jobs j
+      left join lateral (select o.cid from ragdb.blobs o where o.cid = j.doc_cid offset 0) b
+        on true
     where j.failed_at is null and j.due_at <= clock_timestamp()
       and (b.cid is null or j.attempt >= j.failures + 5)
     for update of j skip locked
@@ -40,6 +42,10 @@ returns table (
   language text, metadata jsonb, max_tokens integer, overlap integer)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+-- in the order of the index: whether a worker may have a job costs more than the planner believes,
+-- and would be asked of all that wait
+set enable_sort = off
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare

@@ -65,6 +65,15 @@ def share(db: Connection) -> None:
     db.execute("select ragdb.publish_events('shared', %s, %s)", (drafts, signed))
 
 
+def queue(db: Connection) -> None:
+    db.execute(
+        "select ragdb.rag_ingest(jsonb_build_object('params', '{\"corpus\": \"c\"}'::jsonb,"
+        " 'input', jsonb_build_object('doc_cid', ragdb.put_blob(convert_to('text ' || n, 'UTF8'),"
+        " 'text/plain')))) from generate_series(1, %s) n",
+        (SOME,),
+    )
+
+
 @pytest.fixture(scope="module")
 def listed(any_version: Server) -> Iterator[Connection]:
     """Many rows of each kind, of one corpus among others that have none, vacuumed."""
@@ -78,6 +87,7 @@ def listed(any_version: Server) -> Iterator[Connection]:
             db.execute("select ragdb.create_corpus(%s)", (f"other{n}",))
         record(db)
         share(db)
+        queue(db)
         matrix.evaluated(db, "c")
         copy(db, "eval_metrics", "'case_no', 100 + n")
         db.execute("vacuum (analyze)")
@@ -108,3 +118,14 @@ def test_a_list_reads_what_it_shows(listed: Connection, call: str, most: int, pl
     read = matrix.measure(listed, lambda _, __: (f"select * from ragdb.{call}", ()), "c", plans)
     assert read.returned > 0 or "other1" in call or "conflicts" in call
     assert read.rows <= most, read
+
+
+def test_a_claim_asks_of_the_jobs_that_it_takes_whether_the_worker_may_have_them(
+    listed: Connection,
+) -> None:
+    """It asked of all that wait, at each claim."""
+    claim = "select * from ragdb.claim_ingest_jobs('w', 2)"
+    read = matrix.measure(listed, lambda _, __: (claim, ()), "c")
+    assert read.returned == 2
+    assert read.by["ragdb.ingest_jobs_by_due"] > 0
+    assert sum(rows for name, rows in read.by.items() if "ragdb.corpora" in name) < 20, read
