@@ -61,7 +61,9 @@ as $$
 declare
   v_documents constant text[] := ragdb_internal.documents_at_sources(corpus.corpus_id, uris);
 begin
-  if exists (select from ragdb.semantic_atoms a where a.corpus_id = corpus.corpus_id) then
+  -- the first by the key: to look for any, a plan for any corpus reads the atoms of the others
+  if (select a.atom_id from ragdb.semantic_atoms a where a.corpus_id = corpus.corpus_id
+      order by a.atom_id limit 1) is not null then
     perform ragdb_internal.erase_derived(corpus,
       ragdb_internal.chunks_that_go(corpus.corpus_id, uris), derived, cause, reason);
   end if;

@@ -31,8 +31,11 @@ returns table (atom_id uuid, atom_hash bytea)
 language sql stable parallel safe
 begin atomic
   select a.atom_id, a.atom_hash from ragdb.semantic_atoms a
-  where a.corpus_id = derived_atoms.corpus_id
-    and (derived_atoms.chunk_ids is null or a.source_chunk_ids && derived_atoms.chunk_ids)
+  where a.corpus_id = derived_atoms.corpus_id and derived_atoms.chunk_ids is null
+  union
+  -- apart from that, or a plan for any chunks reads all atoms
+  select a.atom_id, a.atom_hash from ragdb.semantic_atoms a
+  where a.corpus_id = derived_atoms.corpus_id and a.source_chunk_ids && derived_atoms.chunk_ids
   union
   select a.atom_id, a.atom_hash from ragdb.semantic_atoms a
   where a.corpus_id = derived_atoms.corpus_id

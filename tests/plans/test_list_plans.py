@@ -120,6 +120,17 @@ def test_a_list_reads_what_it_shows(listed: Connection, call: str, most: int, pl
     assert read.rows <= most, read
 
 
+@pytest.mark.parametrize("plans", matrix.PLANS)
+@pytest.mark.parametrize("corpus", ["c", "shared"])
+def test_what_is_deleted_takes_the_atoms_that_rest_on_it_by_their_keys(
+    listed: Connection, corpus: str, plans: str
+) -> None:
+    """One corpus has many, none of which rests on the source, and one has none."""
+    read = matrix.measure(listed, matrix.WRITERS["delete_source"], corpus, plans)
+    assert read.written > 0
+    assert sum(rows for name, rows in read.by.items() if "semantic_atoms" in name) < 10, read
+
+
 def test_a_claim_asks_of_the_jobs_that_it_takes_whether_the_worker_may_have_them(
     listed: Connection,
 ) -> None:
