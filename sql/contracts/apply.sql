@@ -122,7 +122,8 @@ begin
       ragdb_internal.contract_slug(i.corpus), i.rag, ragdb_internal.stored_keys(i), i.columns,
       i.prompt_sha256, i.line, i."column"
     from unnest(items) i;
-  perform ragdb_internal.note('contract', store_contract.contract || '@' || v_version),
+  perform ragdb_internal.renew_statistics('{ragdb.contract_nodes}'),
+    ragdb_internal.note('contract', store_contract.contract || '@' || v_version),
     ragdb_internal.record_state('contract', null, store_contract.contract);
   perform ragdb_internal.replace_declared_cases(contract, v_version);
   return v_version;

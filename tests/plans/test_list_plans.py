@@ -140,3 +140,24 @@ def test_a_claim_asks_of_the_jobs_that_it_takes_whether_the_worker_may_have_them
     assert read.returned == 2
     assert read.by["ragdb.ingest_jobs_by_due"] > 0
     assert sum(rows for name, rows in read.by.items() if "ragdb.corpora" in name) < 20, read
+
+
+def test_sources_are_listed_by_keys_where_the_nodes_of_contracts_looked_empty(
+    any_clone: str,
+) -> None:
+    """All nodes were read for each source, until autovacuum came."""
+    sources = 450
+    text = "corpus name=docs\n" + "".join(
+        f"  source name=s{n} uri={n}.md\n" for n in range(sources)
+    )
+    apply = "select from ragdb.apply_contract(%s, 'c')"
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        with db.transaction(force_rollback=True):
+            db.execute(apply, (text,))
+        db.execute("analyze ragdb.contracts, ragdb.contract_nodes")
+        db.execute(apply, (text,))
+        listed = "select * from ragdb.list_sources(true)"
+        for plans in matrix.PLANS:
+            read = matrix.measure(db, lambda _, __: (listed, ()), "docs", plans)
+            assert read.returned == sources
+            assert read.rows < 10 * sources, read
