@@ -2,21 +2,27 @@
 -- documents that they join, so that whichever comes in last brings them.
 
 -- Returns where a chunk is, whatever it is called in another corpus: the first source of its
--- document, and its place there from 0.
+-- document, and its place there from 0. Its plan is kept for the next chunk.
 create or replace function ragdb_internal.exported_place(corpus_id integer, chunk_no integer)
 returns jsonb
-language sql stable parallel safe
-return (
-  select pg_catalog.jsonb_build_array(d.source, c.ordinal)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (select jsonb_build_array(d.source, c.ordinal)
     from ragdb.chunks c
-    join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+      cross join lateral (select h.source from ragdb.documents h
+        where h.corpus_id = c.corpus_id and h.doc_no = c.doc_no offset 0) d
     where c.corpus_id = exported_place.corpus_id and c.chunk_no = exported_place.chunk_no);
+end $$;
 
--- Returns the added edges that lead to a document or from it, each as parent, child and type; null
--- where there are none.
-create or replace function ragdb_internal.exported_edges(document ragdb.documents) returns jsonb
-language sql stable parallel safe
-return (
+-- Returns in one row the added edges that lead to a document or from it, each as parent, child and
+-- type; no row where there are none. A table, as what stands for it in a query is planned with it,
+-- and PostgreSQL 16 plans a function that is called anew for each document.
+create or replace function ragdb_internal.exported_edges(document ragdb.documents)
+returns table (content jsonb)
+language sql stable parallel safe rows 1
+begin atomic
   -- jsonb is ordered as texts of the database are, and its digest is one everywhere
   select pg_catalog.jsonb_build_object('edges', pg_catalog.jsonb_agg(x.edge order by
       (x.edge #>> '{0,0}') collate "C", (x.edge #>> '{0,1}')::integer,
@@ -35,7 +41,8 @@ return (
             where o.corpus_id = c.corpus_id and o.child_no = c.chunk_no and o.is_added) e
         where c.corpus_id = (exported_edges.document).corpus_id
           and c.doc_no = (exported_edges.document).doc_no) x
-    having count(*) > 0);
+    having count(*) > 0;
+end;
 
 -- Returns the number of the chunk at a place of an export; null where there is none.
 create or replace function ragdb_internal.placed_chunk(corpus_id integer, place jsonb)

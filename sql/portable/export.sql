@@ -54,13 +54,16 @@ end;
 
 -- Returns a document as an export has it: as put_documents or put_conversations takes it, with
 -- sources in place of uri, source_name and etag. jsonb writes its keys in one order on every
--- server, so the text of this can be hashed. Its plan is kept for the next document.
+-- server, so the text of this can be hashed. Its plan is kept for the next document: PostgreSQL 16
+-- keeps none of a function in SQL.
 create or replace function ragdb_internal.exported_document(corpus_id integer, doc_no integer)
 returns jsonb
-language sql stable parallel safe
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-begin atomic
-  select jsonb_build_object(
+as $$
+begin
+  return (select jsonb_build_object(
       'doc_cid', d.doc_cid, 'title', d.title, 'language', d.language, 'media_type', d.media_type,
       'metadata', d.metadata, 'chunking', d.chunking, 'external_id', d.external_id,
       'size_bytes', d.size_bytes, 'pages', d.pages,
@@ -71,10 +74,10 @@ begin atomic
           where h.corpus_id = d.corpus_id and h.doc_no = d.doc_no offset 0) s))
     || coalesce((select c.content from ragdb_internal.exported_conversations(d) c),
       (select c.content from ragdb_internal.exported_contents(d) c))
-    || coalesce(ragdb_internal.exported_edges(d), '{}')
+    || coalesce((select c.content from ragdb_internal.exported_edges(d) c), '{}')
   from ragdb.documents d
-  where d.corpus_id = exported_document.corpus_id and d.doc_no = exported_document.doc_no;
-end;
+  where d.corpus_id = exported_document.corpus_id and d.doc_no = exported_document.doc_no);
+end $$;
 
 -- Returns what an export says of the embedder of a space; null without a space.
 create or replace function ragdb_internal.exported_embedder(space ragdb.embedding_spaces)
