@@ -93,6 +93,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_first constant uuid := ragdb_internal.first_uuid7(coalesce(since, '-infinity'));
+  v_askers constant ragdb_internal.asker[] := ragdb_internal.traced_askers();
 begin
   perform ragdb_internal.check_listed(count, 'verdicts');
   return query
@@ -110,9 +111,9 @@ begin
             where n.corpus_id = c.corpus_id
               -- by id: by time those of other corpora would be read
               and n.id >= v_first and coalesce(n.created_at >= list_feedback.since, true)
-              and (ragdb_internal.is_auditor()
-                or ragdb_internal.is_own_trace(n.caller, n.caller_oid, n.created_at)
-                or ragdb_internal.is_own_trace(t.caller, t.caller_oid, t.created_at))
+              and exists (select from unnest(v_askers) a where a is null
+                or ragdb_internal.is_of_asker(n.caller, n.caller_oid, n.created_at, a)
+                or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a))
             order by n.id desc limit list_feedback.count) f
       order by f.id desc limit list_feedback.count;
 end $$;
@@ -123,19 +124,25 @@ comment on function ragdb.list_feedback is
 
 -- Returns the spans that feedback judged, by question: the good verdicts less the bad ones. The
 -- last word of each role on each thing, about a chunk that still has the text that was judged. A
--- good answer makes the chunks of its sound citations good; a bad one may have had good chunks.
-create or replace function ragdb_internal.feedback_votes(corpus_id integer, since timestamptz)
+-- good answer makes the chunks of its sound citations good; a bad one may have had good chunks. Only
+-- of traces of askers (null among these: of all). Each is looked up by its key: joined, all of the
+-- corpus would be asked for whose they are.
+create or replace function ragdb_internal.feedback_votes(
+  corpus_id integer, askers ragdb_internal.asker[], since timestamptz)
 returns table (query_text text, source text, start_offset integer, end_offset integer, vote integer)
 language sql stable parallel safe
 begin atomic
   with word as (
     select distinct on (f.caller, f.trace_id, f.answer_id, f.chunk_id) f.*, t.query_text
       from ragdb.evidence_feedback f
-      join ragdb.retrieval_traces t on t.corpus_id = f.corpus_id and t.id = f.trace_id
-        and t.created_at = ragdb_internal.uuid_time(f.trace_id)
+      cross join lateral (
+        select r.query_text, r.caller, r.caller_oid, r.created_at from ragdb.retrieval_traces r
+        where r.corpus_id = f.corpus_id and r.id = f.trace_id
+          and r.created_at = ragdb_internal.uuid_time(f.trace_id) offset 0) t
       where f.corpus_id = feedback_votes.corpus_id
         and f.created_at >= coalesce(feedback_votes.since, '-infinity')
-        and ragdb_internal.may_open_trace(t, true)
+        and exists (select from pg_catalog.unnest(feedback_votes.askers) a where a is null
+          or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a))
       order by f.caller, f.trace_id, f.answer_id, f.chunk_id, f.created_at desc, f.id desc
   ), vote as (
     select w.query_text, w.trace_id, w.chunk_id, case w.verdict when 'good' then 1 else -1 end as n
@@ -169,6 +176,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(feedback_cases.corpus, 'read', true);
+  v_askers constant ragdb_internal.asker[] := ragdb_internal.traced_askers();
 begin
   perform ragdb_internal.check_paged('', after, 'query'),
     ragdb_internal.check_listed(coalesce(count, 1), 'cases');
@@ -177,7 +185,7 @@ begin
       select v.query_text, jsonb_agg(jsonb_build_object('source', v.source,
           'start', v.start_offset, 'end', v.end_offset, 'grade', (v.vote > 0)::integer)
           order by v.vote desc, v.source, v.start_offset) as labels
-        from ragdb_internal.feedback_votes(v_corpus.corpus_id, since) v
+        from ragdb_internal.feedback_votes(v_corpus.corpus_id, v_askers, since) v
         where v.vote <> 0 and v.start_offset < v.end_offset
           and v.query_text > after collate "C"
         group by v.query_text having max(v.vote) > 0

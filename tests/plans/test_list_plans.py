@@ -120,6 +120,26 @@ def test_a_list_reads_what_it_shows(listed: Connection, call: str, most: int, pl
     assert read.rows <= most, read
 
 
+ASKED = (
+    "select coalesce(sum(calls), 0) from pg_stat_xact_user_functions where funcname = 'own_askers'"
+)
+
+
+@pytest.mark.parametrize("call", ["list_feedback('c')", "feedback_cases('c')"])
+def test_who_the_caller_is_is_asked_once_and_not_of_each_verdict(
+    listed: Connection, call: str
+) -> None:
+    """Of 1,000 verdicts of others a reader waited for a list of none for half a second."""
+    with listed.transaction(force_rollback=True):
+        # superusers may, and see the traces of all
+        listed.execute("set local track_functions = 'all'")
+        listed.execute("set local role ragdb_reader")
+        ((before,),) = listed.execute(ASKED).fetchall()
+        assert listed.execute(f"select * from ragdb.{call}").fetchall() in ([], [([],)])
+        ((after,),) = listed.execute(ASKED).fetchall()
+    assert 0 < after - before <= 2
+
+
 @pytest.mark.parametrize("plans", matrix.PLANS)
 @pytest.mark.parametrize("corpus", ["c", "shared"])
 def test_what_is_deleted_takes_the_atoms_that_rest_on_it_by_their_keys(
