@@ -36,19 +36,24 @@ create type ragdb_internal.asker as (
   name text collate "C", role_oid oid, is_of_now boolean, until timestamptz);
 
 -- Returns as whom the caller recorded traces, also as the login behind ragdb_admin. Where a role
--- that is gone was bound to the caller, its traces are theirs.
+-- that is gone was bound to the caller, its traces are theirs. Like the two below not in SQL, of
+-- which PostgreSQL 16 keeps no plan: they are asked of each of many rows.
 create or replace function ragdb_internal.own_askers() returns ragdb_internal.asker[]
-language sql stable parallel safe
-return array(
-  select row(ragdb_internal.caller(), ragdb_internal.caller_oid(), true, 'infinity'::timestamptz)
-    ::ragdb_internal.asker
-  union all
-  select row(l.login, ragdb_internal.role_oid(l.login), true, 'infinity'::timestamptz)
-    ::ragdb_internal.asker
-  from (select ragdb_internal.login_of_admin() as login offset 0) l where l.login is not null
-  union all
-  select row(b.role, ragdb_internal.role_oid(b.role), false, b.bound_at)::ragdb_internal.asker
-  from ragdb.role_bindings b where ragdb_internal.is_caller(b.bound_to, b.bound_oid));
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(ragdb_internal.caller(), ragdb_internal.caller_oid(), true,
+      'infinity'::timestamptz)::ragdb_internal.asker
+    union all
+    select row(l.login, ragdb_internal.role_oid(l.login), true, 'infinity'::timestamptz)
+      ::ragdb_internal.asker
+    from (select ragdb_internal.login_of_admin() as login offset 0) l where l.login is not null
+    union all
+    select row(b.role, ragdb_internal.role_oid(b.role), false, b.bound_at)::ragdb_internal.asker
+    from ragdb.role_bindings b where ragdb_internal.is_caller(b.bound_to, b.bound_oid));
+end $$;
 
 -- Whether a trace of a role was recorded by an asker. Nothing is looked up in it, so that it costs
 -- little for each of many rows.
@@ -63,11 +68,15 @@ return is_of_asker.caller = (asker).name and is_of_asker.created_at <= (asker).u
 create or replace function ragdb_internal.is_own_trace(
   caller text, caller_oid oid, created_at timestamptz)
 returns boolean
-language sql stable parallel safe
-return exists (
-  select from pg_catalog.unnest(ragdb_internal.own_askers()) o
-  where ragdb_internal.is_of_asker(
-    is_own_trace.caller, is_own_trace.caller_oid, is_own_trace.created_at, o));
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return exists (
+    select from unnest(ragdb_internal.own_askers()) o
+    where ragdb_internal.is_of_asker(
+      is_own_trace.caller, is_own_trace.caller_oid, is_own_trace.created_at, o));
+end $$;
 
 -- Whether the caller may read a trace: their own in a corpus that they may read, or as an auditor
 -- all in such corpora, and with is_audit in every corpus that is not somebody's personal. The gate
@@ -76,14 +85,18 @@ return exists (
 create or replace function ragdb_internal.may_open_trace(
   trace ragdb.retrieval_traces, is_audit boolean)
 returns boolean
-language sql stable parallel safe
-return exists (
-  select from ragdb.corpora c
-  where c.corpus_id = (trace).corpus_id
-    and (ragdb_internal.privilege(c) > 0
-        and (ragdb_internal.is_auditor() or ragdb_internal.is_own_trace(
-          (trace).caller, (trace).caller_oid, (trace).created_at))
-      or is_audit and c.personal_of is null and ragdb_internal.is_auditor()));
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return exists (
+    select from ragdb.corpora c
+    where c.corpus_id = trace.corpus_id
+      and (ragdb_internal.privilege(c) > 0
+          and (ragdb_internal.is_auditor() or ragdb_internal.is_own_trace(
+            trace.caller, trace.caller_oid, trace.created_at))
+        or is_audit and c.personal_of is null and ragdb_internal.is_auditor()));
+end $$;
 
 -- Returns a trace that the caller may read; is_audit where the answer has no text of the corpus.
 -- Raises RG400, RG407.
