@@ -124,9 +124,9 @@ comment on function ragdb.list_feedback is
 
 -- Returns the spans that feedback judged, by question: the good verdicts less the bad ones. The
 -- last word of each role on each thing, about a chunk that still has the text that was judged. A
--- good answer makes the chunks of its sound citations good; a bad one may have had good chunks. Only
--- of traces of askers (null among these: of all). Each is looked up by its key: joined, all of the
--- corpus would be asked for whose they are.
+-- good answer makes the chunks of its sound citations good; a bad one may have had good chunks.
+-- Only of traces of askers (null among these: of all). Each is looked up by its key: joined, all of
+-- the corpus would be asked for whose they are.
 create or replace function ragdb_internal.feedback_votes(
   corpus_id integer, askers ragdb_internal.asker[], since timestamptz)
 returns table (query_text text, source text, start_offset integer, end_offset integer, vote integer)
