@@ -45,7 +45,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(space_questions.corpus, 'admin');
-  v_is_auditor constant boolean := ragdb_internal.is_auditor();
+  v_askers constant ragdb_internal.asker[] := ragdb_internal.traced_askers();
 begin
   perform ragdb_internal.check_listed(count, 'questions');
   return query
@@ -56,7 +56,8 @@ begin
     return query
       select 'trace', t.query_text from ragdb.retrieval_traces t
       where t.corpus_id = v_corpus.corpus_id and t.query_text is not null and t.error_code is null
-        and (v_is_auditor or ragdb_internal.is_own_trace(t.caller, t.caller_oid, t.created_at))
+        and exists (select from unnest(v_askers) a where a is null
+          or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a))
       group by t.query_text order by max(t.id::text) desc limit space_questions.count;
   end if;
   if not found then
