@@ -281,6 +281,34 @@ def answered(db: Connection, corpus: str) -> Any:
     return answer_id
 
 
+def proposed(db: Connection, corpus: str) -> str:
+    """Make a proposal, before a statement."""
+    db.execute(
+        "select ragdb.propose(%s, array[%s], 'message number')", (corpus, promoted(db, corpus))
+    )
+    return ""
+
+
+def gated(db: Connection, corpus: str) -> str:
+    """Find the evidence of a trace too little, before a statement."""
+    db.execute(
+        "select ragdb.record_gate('common', ragdb.build_evidence_pack(%s), 1000)",
+        (trace(db, corpus),),
+    )
+    return ""
+
+
+def queued(db: Connection, corpus: str) -> str:
+    """Have 20 texts wait to be read, before a statement."""
+    db.execute(
+        "select ragdb.rag_ingest(jsonb_build_object('params', jsonb_build_object('corpus',"
+        " %s::text), 'input', jsonb_build_object('doc_cid', ragdb.put_blob(convert_to('text ' || n,"
+        " 'UTF8'), 'text/plain')))) from generate_series(1, 20) n",
+        (corpus,),
+    )
+    return ""
+
+
 def sealed(db: Connection) -> str:
     db.execute("select ragdb.seal_ledger()")
     return ""
@@ -456,6 +484,19 @@ WRITERS: dict[str, Make] = {
         static(db, c) + "select from ragdb.put_documents(%s, %s)",
         (c, many(c, 5, 1, 1)),
     ),
+    "claim_ingest_jobs, 2": lambda db, c: (
+        queued(db, c) + "select * from ragdb.claim_ingest_jobs('w', 2)",
+        (),
+    ),
+    "record_gate": lambda db, c: (
+        "select ragdb.record_gate('common', ragdb.build_evidence_pack(%s))",
+        (trace(db, c),),
+    ),
+    "record_failure": lambda db, c: ("select ragdb.record_failure(%s, 'q', '57014', 3)", (c,)),
+    "retrieve_with": lambda db, c: (
+        contracted(db, c) + "select * from ragdb.retrieve_with('R', %s)",
+        (f"x{c}77y1",),
+    ),
     "seal_ledger": lambda db, c: ("select ragdb.seal_ledger()", ()),
     "refresh_rollups": lambda db, c: ("select ragdb.refresh_rollups()", ()),
 }
@@ -615,6 +656,50 @@ READERS: dict[str, Make] = {
         f"select * from ragdb.list_eval_runs() where run_id = '{evaluated(db, c)}'",
         (),
     ),
+    "eval_metrics": lambda db, c: ("select * from ragdb.eval_metrics(%s)", (evaluated(db, c),)),
+    "list_evals": lambda db, c: (contracted(db, c) + "select * from ragdb.list_evals()", ()),
+    "list_proposals": lambda db, c: (
+        proposed(db, c) + "select * from ragdb.list_proposals(%s)",
+        (c,),
+    ),
+    "list_gates, 10": lambda db, c: (
+        gated(db, c) + "select * from ragdb.list_gates(count => 10)",
+        (),
+    ),
+    "list_unanswered, 10": lambda db, c: (
+        gated(db, c) + "select * from ragdb.list_unanswered(count => 10)",
+        (),
+    ),
+    "list_citations": lambda db, c: ("select * from ragdb.list_citations(%s)", (answered(db, c),)),
+    "feedback_cases": lambda db, c: ("select ragdb.feedback_cases(%s)", (c,)),
+    "trace_stages": lambda db, c: ("select * from ragdb.trace_stages(%s)", (trace(db, c),)),
+    "replay_hits": lambda db, c: ("select * from ragdb.replay_hits(%s)", (trace(db, c),)),
+    "why_not": lambda db, c: (
+        "select * from ragdb.why_not(%s, %s)",
+        (trace(db, c), chunk(db, c)),
+    ),
+    "why_not, of a slice": lambda db, c: (
+        "select * from ragdb.why_not(%s, %s)",
+        (sliced(db, c)[0], turn(c, 5)),
+    ),
+    "slice_graph": lambda db, c: (
+        "select * from ragdb.slice_graph(%s, slice_id => %s)",
+        (c, sliced(db, c)[1]),
+    ),
+    "build_slices, 2": lambda db, c: (
+        "select * from ragdb.build_slices(%s, array[%s, %s], '{\"max_nodes\": 20}')",
+        (c, turn(c, 30), turn(c, 5)),
+    ),
+    "resolve_anchor": lambda db, c: (
+        "select * from ragdb.resolve_anchor(%s, session => %s)",
+        (c, f"{c} 3"),
+    ),
+    "explain_score": lambda db, c: (
+        "select * from ragdb.explain_score(%s, %s, %s)",
+        (c, f"x{c}7y0", chunk(db, c)),
+    ),
+    "corpus_info": lambda db, c: ("select * from ragdb.corpus_info(%s)", (c,)),
+    "job_status": lambda db, c: (queued(db, c) + "select * from ragdb.job_status()", ()),
     "get_answer": lambda db, c: ("select ragdb.get_answer(%s)", (answered(db, c),)),
     "list_answers, 10": lambda db, c: ("select * from ragdb.list_answers(count => 10)", ()),
     "list_feedback, 10": lambda db, c: (
