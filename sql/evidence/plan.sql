@@ -25,6 +25,21 @@ begin
   end;
 end $$;
 
+-- Returns a pattern of the names in a question: runs of words with a capital that do not begin a
+-- sentence. Letters are those of our own classes, not of the locale of the database.
+create or replace function ragdb_internal.name_in_question() returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_capital constant text := 'A-Zİ' || ragdb_internal.capitals();
+  v_word constant text := format('[%s][A-Za-z0-9%s-]*', v_capital, ragdb_internal.wordly());
+begin
+  return format(
+    E'(?:[a-z0-9,)]|(?![%s])[%s])\\s+(%s(?:\\s+(?:(?:of|the|de|von|van)\\s+)?%3$s)*)',
+    v_capital, ragdb_internal.cased(), v_word);
+end $$;
+
 -- Returns what to look up for what is asked, 16 queries at most. The question itself, its parts,
 -- what it quotes, the names in it; each once, in this order.
 create or replace function ragdb_internal.planned_queries(question text) returns text[]
@@ -39,21 +54,20 @@ return array(
       union all
       select 2, s.n, pg_catalog.regexp_replace(s.part, '[[:space:]]+', ' ', 'g')
       from pg_catalog.regexp_split_to_table(question,
-        '(?<=[?.;!])[[:space:]]+|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|'
-        'where|which|why|how)[[:space:]])') with ordinality s (part, n)
+        '(?<=[?.;!\u061f\u0964])[[:space:]]+|(?<=[\uff1f\u3002\uff01\uff1b])'
+        '|,?[[:space:]]+and[[:space:]]+(?=(?:what|who|whom|whose|when|where|which|why|how)'
+        '[[:space:]])') with ordinality s (part, n)
       union all
       select 3, m.n, m.phrase[1]
       from pg_catalog.regexp_matches(question,
-        '["\u201c\u201e\u00ab]([^"\u201c\u201d\u00ab\u00bb]{2,200})["\u201d\u201c\u00bb]', 'g')
+        '["\u201c\u201e\u00ab\u300c\u300e]([^"\u201c\u201d\u00ab\u00bb\u300c-\u300f]{2,200})'
+        '["\u201d\u201c\u00bb\u300d\u300f]', 'g')
         with ordinality m (phrase, n)
       union all
-      -- runs of capitals that do not begin a sentence
-      select 4, m.n, m.entity[1]
-      from pg_catalog.regexp_matches(question,
-        '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|'
-        'de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
-        with ordinality m (entity, n)) p
-    where p.query ~ '[[:alnum:]]'
+      select 4, m.n, m.name[1]
+      from pg_catalog.regexp_matches(question, ragdb_internal.name_in_question(), 'g')
+        with ordinality m (name, n)) p
+    where p.query ~ ('[A-Za-z0-9' || ragdb_internal.wordly() || ']')
       -- the "I" of "how do I" begins with a capital
       and (p.kind < 4 or ragdb_internal.lexemes(p.query, 'english') <> '')
     group by pg_catalog.btrim(p.query)) q

@@ -133,6 +133,26 @@ def test_a_question_is_planned(
     assert plan["reason"].startswith("it ")
 
 
+def test_a_question_is_planned_alike_in_every_language_and_locale(any_db: Connection) -> None:
+    plans = {
+        "متى يفتح المتجر؟ أين هو؟": ["متى يفتح المتجر؟", "أين هو؟"],
+        "दुकान कहाँ है। कब खुलती है?": ["दुकान कहाँ है।", "कब खुलती है?"],
+        "什么时候开门？钥匙“备用钥匙”呢？": ["什么时候开门？", "钥匙“备用钥匙”呢？", "备用钥匙"],
+        "鍵「予備の鍵」はどこ？": ["予備の鍵"],
+        "Πού είναι η Ελένη Νικολάου;": ["Ελένη Νικολάου"],
+        "Ne zaman Ülker İstanbul'a gelir?": ["Ülker İstanbul"],
+        "¿Quién es Íñigo Peña?": ["Íñigo Peña"],
+        "Wann arbeitet Frau Müller in Österreich?": ["Frau Müller", "Österreich"],
+        "Кто такая Ёлкина?": ["Ёлкина"],
+        "WER IST MÜLLER, ÖSTERREICH": ["ÖSTERREICH"],
+    }
+    for collation in ("", ' collate "C"'):
+        query = f"select ragdb.rag_query_plan(%s{collation}) -> 'queries'"
+        for question, parts in plans.items():
+            row = any_db.execute(query.encode(), (question,)).fetchone()
+            assert row == ([question, *parts],), collation
+
+
 @pytest.mark.parametrize(
     ("question", "asked"),
     [
