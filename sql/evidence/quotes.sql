@@ -117,15 +117,29 @@ begin
   return 0;
 end $$;
 
--- Returns the numbers of a text in their order, thousands without commas; digits inside a word are
--- not a number.
+-- Returns a pattern of a letter that makes a number beside it a part of a word. Letters are those
+-- of our own classes, not of the locale of the database. In scripts without spaces a number stands
+-- between letters, as in 30天.
+create or replace function ragdb_internal.letter_of_word(letters text) returns text
+language sql immutable parallel safe
+return case when pg_catalog.octet_length(letters) = pg_catalog.length(letters) then '[A-Za-z]'
+  else '(?:[A-Za-z]|(?![' || ragdb_internal.exponents() || '])['
+    || ragdb_internal.spaced() || '])' end;
+
+-- Returns the numbers of a text in their order, thousands without the signs between them: 1,234.56
+-- and 1.234,56. Digits inside a word are not a number.
 create or replace function ragdb_internal.numerals(letters text) returns text[]
 language sql immutable parallel safe
 return array(
-  select pg_catalog.regexp_replace(m.numeral[1], '([0-9]),(?=[0-9]{3}(?![0-9]))', '\1', 'g')
-  from pg_catalog.regexp_matches(numerals.letters,
-    '(?<![[:alpha:]])((?:(?<![0-9[:alpha:]])-)?[0-9]+(?:[.,:][0-9]+)*)(?![[:alpha:]])', 'g')
-    with ordinality m (numeral, n) order by m.n);
+  select case
+    when m.numeral[1] ~ '^-?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+$'
+      then pg_catalog.replace(m.numeral[1], '.', '')
+    else pg_catalog.regexp_replace(m.numeral[1], '([0-9]),(?=[0-9]{3}(?![0-9]))', '\1', 'g') end
+  from (select ragdb_internal.letter_of_word(numerals.letters) as letter offset 0) l
+    cross join pg_catalog.regexp_matches(
+      pg_catalog.translate(numerals.letters, '٬٫', ',.'), pg_catalog.replace(
+        '(?<!L)((?:(?<![0-9]|L)-)?[0-9]+(?:[.,:][0-9]+)*)(?!L)', 'L', l.letter), 'g')
+      with ordinality m (numeral, n) order by m.n);
 
 -- Whether one word may be a scanner's reading of another: alike after ragdb_internal.skeleton, or
 -- of 5 letters or more, the first the same, with one edit. Words may differ as scanners differ: the

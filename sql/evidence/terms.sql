@@ -44,9 +44,10 @@ create or replace function ragdb_internal.terms_of(letters text) returns text[]
 language sql immutable parallel safe
 return array(
   select distinct m.term[1]
-  from pg_catalog.regexp_matches(terms_of.letters, '[[:alnum:]]+(?:[_./:-][[:alnum:]]+)*',
-    'g') m (term)
-  where m.term[1] ~ '[0-9]' and m.term[1] ~ '[[:alpha:]]' or m.term[1] ~ '_'
+  from (select ragdb_internal.letter_of_word(terms_of.letters) as letter offset 0) l
+    cross join pg_catalog.regexp_matches(terms_of.letters, pg_catalog.replace(
+      '(?:[0-9]|L)+(?:[_./:-](?:[0-9]|L)+)*', 'L', l.letter), 'g') m (term)
+  where m.term[1] ~ '[0-9]' and m.term[1] ~ l.letter or m.term[1] ~ '_'
   order by 1);
 
 -- Whether what evidence says of a chunk is the text of the chunk, or its beginning. A pack has the

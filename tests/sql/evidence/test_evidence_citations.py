@@ -207,6 +207,48 @@ def test_markers_name_chunks_that_say_the_numbers(
     assert codes(check(any_db, {"answer": answer})) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "code"),
+    [
+        # in scripts without spaces a number stands between letters
+        ("商品可在购买后30天内退货。", "您可以在30天之内退货。", None),
+        ("商品可在购买后30天内退货。", "您可以在40天之内退货。", "NUMBER_UNSUPPORTED"),
+        ("予算は約84万円です。", "84万円の予算です。", None),
+        ("상품은 30일 이내에 반품됩니다.", "반품 기한은 30일입니다.", None),
+        ("상품은 30일 이내에 반품됩니다.", "반품 기한은 31일입니다.", "NUMBER_UNSUPPORTED"),
+        ("คืนได้ภายใน30วัน", "ลูกค้ามีเวลา30วันเท่านั้น", None),
+        ("型号A5的价格为30元。", "A5要30元。", None),
+        ("型号A5的价格为30元。", "A6要30元。", "NUMBER_UNSUPPORTED"),
+        # in others it is a part of the word
+        ("Der Typ ä5 kostet 30 Euro.", "Typ ü5 kostet 30 Euro.", "NUMBER_UNSUPPORTED"),
+        # as numbers are written
+        ("المبلغ ١٬٢٣٤٫٥٦ جنيه.", "المبلغ 1234.56 جنيه.", None),
+        ("المبلغ ١٬٢٣٤٫٥٦ جنيه.", "المبلغ 1234.57 جنيه.", "NUMBER_UNSUPPORTED"),
+        ("El importe es de 1.234.567,80 €.", "Son 1234567,80 €.", None),
+        ("El importe es de 1.234,56 €.", "Son 1.234 €.", "NUMBER_UNSUPPORTED"),
+    ],
+)
+def test_a_number_is_told_alike_in_every_script_and_locale(
+    any_db: Connection, text: str, said: str, code: str | None
+) -> None:
+    evidence = {"chunks": [{"source_id": "a", "chunk_id": "b", "text": text}]}
+    output = json.dumps({"answer": f"{said[:-1]} [1]{said[-1]}"})
+    for collation in ("", ' collate "C"'):
+        query = f"select code from ragdb.check_citations((%s{collation})::jsonb, %s)"
+        rows = any_db.execute(query.encode(), (output, json.dumps(evidence))).fetchall()
+        assert rows == [(code,)]
+        query = f"select ragdb_internal.unsupported(%s{collation}, array[%s{collation}])"
+        row = any_db.execute(
+            query.encode(),
+            tuple(
+                scalar(any_db, "select letters from ragdb_internal.quotable(%s)", t)
+                for t in (said, text)
+            ),
+        ).fetchone()
+        assert row is not None
+        assert (row[0] is None) == (code is None)
+
+
 def test_markers_ground_the_text_before_them(any_db: Connection) -> None:
     rows = any_db.execute(
         "select * from ragdb_internal.markers('A one [1]. B two [2][3].')"
