@@ -5,7 +5,7 @@
 create or replace function ragdb_internal.ends_in(part text, abbreviations text) returns boolean
 language sql immutable parallel safe
 return pg_catalog.right(ends_in.part, 24)
-  ~ ('(?:^|[^\wÀ-ɏЀ-ӿ])(?:' || ends_in.abbreviations || ')\.[ \t]*\n?[ \t]*$');
+  ~ ('(?:^|[^\wÀ-ɏͰ-ӿء-ي\u0900-\u0963])(?:' || ends_in.abbreviations || ')\.[ \t]*\n?[ \t]*$');
 
 -- Tells whether a part of a text ends in the abbreviation of what has a number, such as a street.
 create or replace function ragdb_internal.asks_for_number(part text) returns boolean
@@ -22,9 +22,13 @@ create or replace function ragdb_internal.goes_on(earlier text, before text, aft
 returns boolean
 language sql immutable parallel safe
 return case
+  when goes_on.before ~ '[»«][ \u00a0\u202f]*$' then goes_on.after ~ '^[:,;a-zß-öø-ÿ]'
   when goes_on.before ~ '^[0-9]{1,3}\.[ \t]+$' then not ragdb_internal.asks_for_number(earlier)
   when goes_on.after ~ '^[0-9]{1,3}(?:\.\s*$|\) )' then ragdb_internal.asks_for_number(before)
-  when goes_on.after ~ '^[a-zß-öø-ÿа-џ0-9]' and (ragdb_internal.asks_for_number(before)
+  when goes_on.before ~ '[\u0e00-\u0e7f]\.[ \t]*$' then true
+  when goes_on.after ~ '^[a-zß-öø-ÿğışа-џ]' and goes_on.before ~ '(?:^|\D)[0-9]{1,3}\.[ \t]+$'
+    then true
+  when goes_on.after ~ '^[a-zß-öø-ÿğışа-џ0-9]' and (ragdb_internal.asks_for_number(before)
     or ragdb_internal.ends_in(before, '[A-Za-zÀ-ɏЀ-ӿ]'
       '|[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xzß]{1,4}'
       '|[БВГДЖЗКЛМНПРСТФХЦЧШЩбвгджзклмнпрстфхцчшщ][бвгджзклмнпрстфхцчшщ]{1,4}'
@@ -32,8 +36,24 @@ return case
       '|[Тт]ыс|[Мм]ин|[Оо](?:бл|к)')) then true
   when goes_on.after ~ '^(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober'
     '|November|Dezember)\M' and goes_on.before ~ '(?:^|\D)[0-9]{1,2}\.[ \t]*\n?[ \t]*$' then true
-  else ragdb_internal.ends_in(earlier || before, 'Dr|Prof|Mrs?|Ms|St|[Ee]\. ?g|[Ii]\. ?e'
-    '|[Zz](?:\. ?B)?|[Dd]\. ?h|[Pp]\. ?ej|[Тт]\. ?е|[Уу]л') end;
+  else ragdb_internal.ends_in(earlier || before, 'Dra?|Prof|Mrs?|Ms|St|[Ee]\. ?g|[Ii]\. ?e'
+    '|[Zz](?:\. ?B)?|[Dd]\. ?h|[Pp]\. ?ej|[Тт]\. ?е|[Уу]л'
+    '|M(?:M|me|lle)?|Sr(?:a|es|ta)?|Avda?|Uds?|Sn|Doç|Δρ|κ(?:α|κ)?|[دأ]|डॉ|प्रो') end;
+
+-- Returns a pattern of the parts of a text that marks or lines end. White space follows a mark, but
+-- for those of Chinese, Japanese and Hindi. In a Greek text a semicolon asks. French has a space
+-- before the quotation mark that closes. What Japanese quotes goes on behind the quote.
+create or replace function ragdb_internal.sentence_pattern(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
+  pg_catalog.replace(
+  '((?:[^EW\n]|[E](?![SC])|[E]Q+(?![SC])|[W]+[C]+(?=[とっ、，])'
+  '|\n(?!\s*\n| *(?:[-*+] |[0-9]{1,3}[.)] |[#|]|```)))*'
+  '(?:[E]Q*[S]*|[W]+[C]*[S]*|\n\s*|$)'
+  '|```(?:[^`]|`(?!``))*(?:```\s*|$))',
+  'Q', '(?:[C]|[ \u00a0\u202f]»)'), 'C', '"''’”)\]»«」』】）》〉'), 'S', '\s\u00a0\u202f\u3000'),
+  'E', case when sentence_pattern.text ~ '[Ͱ-Ͽἀ-῿]{2};' then '.!?؟۔;' else '.!?؟۔' end),
+  'W', '。！？।॥\u037e');
 
 -- Returns the sentences of a text and their ranges in it, from 0. The same ends of sentences as the
 -- chunker's: a mark, closing quotes and brackets, white space; but none behind an abbreviation,
@@ -50,7 +70,7 @@ begin atomic
   from (
     select p.part, pg_catalog.sum(pg_catalog.length(p.part)) over (order by p.n) as stop,
       pg_catalog.length(p.part) - pg_catalog.length(t.told) as lead,
-      pg_catalog.rtrim(t.told, E' \t\r\n') as sentence, p.n
+      pg_catalog.rtrim(t.told, E' \t\r\n\u00a0\u202f\u3000') as sentence, p.n
     from (
       select pg_catalog.string_agg(c.part, '' order by c.n) as part, pg_catalog.min(c.n) as n
       from (
@@ -60,16 +80,13 @@ begin atomic
           select m.part[1] as part, m.n, pg_catalog.lag(m.part[1], 2, '') over w as earlier,
             pg_catalog.lag(m.part[1], 1, '') over w as before
           from pg_catalog.regexp_matches(sentences.text,
-            '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)'
-            '\]]+(?!\s)|\n(?!\s*\n| *(?:[-*+] |[0-9]{1,3}[.)] |[#|]|```)))*'
-            '(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*|$)'
-            '|```(?:[^`]|`(?!``))*(?:```\s*|$))', 'g')
+            ragdb_internal.sentence_pattern(sentences.text), 'g')
             with ordinality m (part, n)
           where m.part[1] <> ''
           window w as (order by m.n)) b) c
       group by c.beginning) p
       cross join lateral (
-        select pg_catalog.regexp_replace(p.part, E'^[ \t\r\n]*(?:[-*+] +)?', '') as told) t) s
+        select pg_catalog.regexp_replace(p.part, E'^[ \t\r\n\u3000]*(?:[-*+] +)?', '') as told) t) s
   where s.sentence <> ''
   order by s.n;
 end;
@@ -79,7 +96,8 @@ end;
 create or replace function ragdb_internal.opening(sentence text) returns text
 language sql immutable parallel safe
 return case
-  when opening.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$' then 'question'
+  when opening.sentence
+    ~ '(?:[?？؟\u037e]|[Ͱ-Ͽἀ-῿]{2};)(?:["''*_)\]’”»」』）]|[ \u00a0\u202f]»)*$' then 'question'
   when opening.sentence ~ '^#{1,6}\s' then 'heading' end;
 
 -- Tells whether a sentence is long enough to be quoted, and not code. A sentence shorter than the

@@ -84,6 +84,48 @@ def test_a_sentence_goes_on_behind_an_abbreviation(
 
 
 @pytest.mark.parametrize(
+    "sentences",
+    [
+        ["दुकान जयपुर में है। ", "वह कब खुलती है? ", "डॉ. खान सुबह आते हैं।", "बस॥"],
+        ["أين نحن؟ ", "نحن في القاهرة. ", "د. يوسف هنا.", "\n", "ہم یہاں ہیں۔ ", "وہ وہاں ہے۔"],
+        ["Πού βρισκόμαστε; ", "Στην Αθήνα· ο κ. Νίκος το ξέρει. ", "«Πότε;» ", "Αύριο."],
+        ["他说：“我开门。”", "大家同意了（真的。）", "是吗？！", "是。"],
+        [
+            "「鍵は誰が？」と先生が尋ねた。",
+            "「はい。」",
+            "『いいえ！』、と彼。",
+            "\n\u3000次です。",
+        ],
+        ["어디입니까? ", "서울시 14번지입니다. ", "3. 층이 아닙니다."],
+        ["ร้านเปิดเวลา 9.00 น. ถึง 20.30 น. ทุกวัน พ.ศ. ๒๕๖๗\n\n", "ปิดวันอาทิตย์"],
+        ["« Satisfait ou remboursé\u00a0!\u00a0» : trente jours. ", "« Qui vient ? » ", "M. Noël."],
+        ["« Oui ! » dit-elle. ", "Où sommes-nous ? ", "À Besançon, chez MM. Dupont. ", "Ici !"],
+        [
+            "¿Dónde? ",
+            "En la Avda. de Colón, con la Sra. Muñoz y el Sr. Peña. ",
+            "¡Ya! ",
+            "¿Sí?, dijo.",
+        ],
+        [
+            "19. yüzyılda, Sn. Işıl ve Doç. Ünal ile. ",
+            "Nerede? ",
+            "3. katta; 5. şubede. ",
+            "Bitti.",
+        ],
+        # a semicolon, and a letter of Greek
+        ["It is so; we know. ", "Let x be α; let y be β. ", "(It says 'so.') ", "Then it ends."],
+    ],
+)
+def test_a_sentence_ends_where_its_language_ends_it(
+    any_db: Connection, sentences: list[str]
+) -> None:
+    for collation in ("", ' collate "C"'):
+        query = f"select sentence from ragdb_internal.sentences(%s{collation})"
+        found = any_db.execute(query.encode(), ("".join(sentences),)).fetchall()
+        assert [row[0] for row in found] == [s for part in sentences if (s := part.strip())]
+
+
+@pytest.mark.parametrize(
     ("question", "needs", "queries"),
     [
         ("Hello there!", False, []),
