@@ -22,20 +22,23 @@ create or replace function ragdb_internal.goes_on(earlier text, before text, aft
 returns boolean
 language sql immutable parallel safe
 return case
-  when goes_on.before ~ '[»«][ \u00a0\u202f]*$' then goes_on.after ~ '^[:,;a-zß-öø-ÿ]'
+  when pg_catalog.right(pg_catalog.rtrim(before, E' \u00a0\u202f'), 1) in ('»', '«')
+    then goes_on.after ~ '^[:,;a-zß-öø-ÿ]'
+  -- no point ends a sentence in Thai
+  when pg_catalog.left(pg_catalog.right(pg_catalog.rtrim(before), 2), 1) collate "C"
+      between 'ก' and '๛'
+    then true
   when goes_on.before ~ '^[0-9]{1,3}\.[ \t]+$' then not ragdb_internal.asks_for_number(earlier)
   when goes_on.after ~ '^[0-9]{1,3}(?:\.\s*$|\) )' then ragdb_internal.asks_for_number(before)
-  when goes_on.before ~ '[\u0e00-\u0e7f]\.[ \t]*$' then true
-  when goes_on.after ~ '^[a-zß-öø-ÿğışа-џ]' and goes_on.before ~ '(?:^|\D)[0-9]{1,3}\.[ \t]+$'
-    then true
   when goes_on.after ~ '^[a-zß-öø-ÿğışа-џ0-9]' and (ragdb_internal.asks_for_number(before)
     or ragdb_internal.ends_in(before, '[A-Za-zÀ-ɏЀ-ӿ]'
       '|[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xzß]{1,4}'
       '|[БВГДЖЗКЛМНПРСТФХЦЧШЩбвгджзклмнпрстфхцчшщ][бвгджзклмнпрстфхцчшщ]{1,4}'
       '|[Aa](?:ve?|l|pprox)|[Cc]a|[Mm](?:in|ax)|[Ee](?:tc|x|vtl)|[Uu]sw|[Ii](?:nc|ncl|nkl)|[Рр]уб'
       '|[Тт]ыс|[Мм]ин|[Оо](?:бл|к)')) then true
-  when goes_on.after ~ '^(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober'
-    '|November|Dezember)\M' and goes_on.before ~ '(?:^|\D)[0-9]{1,2}\.[ \t]*\n?[ \t]*$' then true
+  when goes_on.after ~ '^(?:[a-zß-öø-ÿğışа-џ]|(?:Januar|Februar|März|April|Mai|Juni|Juli|August'
+    '|September|Oktober|November|Dezember)\M)'
+    and goes_on.before ~ '(?:^|\D)[0-9]{1,2}\.[ \t]*\n?[ \t]*$' then true
   else ragdb_internal.ends_in(earlier || before, 'Dra?|Prof|Mrs?|Ms|St|[Ee]\. ?g|[Ii]\. ?e'
     '|[Zz](?:\. ?B)?|[Dd]\. ?h|[Pp]\. ?ej|[Тт]\. ?е|[Уу]л'
     '|M(?:M|me|lle)?|Sr(?:a|es|ta)?|Avda?|Uds?|Sn|Doç|Δρ|κ(?:α|κ)?|[دأ]|डॉ|प्रो') end;
@@ -52,7 +55,8 @@ return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.repla
   '(?:[E]Q*[S]*|[W]+[C]*[S]*|\n\s*|$)'
   '|```(?:[^`]|`(?!``))*(?:```\s*|$))',
   'Q', '(?:[C]|[ \u00a0\u202f]»)'), 'C', '"''’”)\]»«」』】）》〉'), 'S', '\s\u00a0\u202f\u3000'),
-  'E', case when sentence_pattern.text ~ '[Ͱ-Ͽἀ-῿]{2};' then '.!?؟۔;' else '.!?؟۔' end),
+  'E', case when sentence_pattern.text like '%;%'
+    and sentence_pattern.text ~ '[Ͱ-Ͽἀ-῿]{2};' then '.!?؟۔;' else '.!?؟۔' end),
   'W', '。！？।॥\u037e');
 
 -- Returns the sentences of a text and their ranges in it, from 0. The same ends of sentences as the
