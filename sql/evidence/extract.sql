@@ -187,7 +187,7 @@ begin
   v_answer := ragdb_internal.picked_sentences(
     ragdb_internal.asked_terms(
       tsvector_to_array(ragdb_internal.lexemes(
-        ragdb_internal.without_asking(question), v_config)), v_sentences),
+        ragdb_internal.without_asking(question, v_config), v_config)), v_sentences),
     v_sentences, max_sentences);
   if coalesce(v_answer.support, 0) < min_support or v_answer.picked = '{}' then
     return jsonb_build_object('answer', '', 'citations', '[]'::jsonb,

@@ -129,8 +129,8 @@ begin atomic
     else ragdb_internal.cautious_idf((w.whole).chunks, t.df) end
   from (select ragdb_internal.whole_of(weighed_terms.corpus) as whole offset 0) w
     cross join lateral ragdb_internal.term_facts(weighed_terms.corpus, w.whole,
-      ragdb_internal.lexemes(ragdb_internal.without_asking(weighed_terms.question),
-        weighed_terms.text_config)) t;
+      ragdb_internal.lexemes(ragdb_internal.without_asking(
+        weighed_terms.question, weighed_terms.text_config), weighed_terms.text_config)) t;
 end;
 
 -- Returns how often a term counts in what a question asks for, where some lexemes are found: once,

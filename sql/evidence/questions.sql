@@ -106,9 +106,10 @@ end $$;
 -- Returns a question without the words that its answer seldom repeats: its courtesy; those that
 -- ask for a measure, such as "how long", in English and German (bench/results.md, "Words that ask
 -- for a measure"); "explain" at the beginning; "work", "mean" and "say" in "how does X work", "what
--- does X mean", "what did X say"; and those of German and Russian that ask and that their stop
--- words lack, as "wann". A capital within a question may begin a name, such as Wen.
-create or replace function ragdb_internal.without_asking(question text) returns text
+-- does X mean", "what did X say"; and those of other languages that ask and that their stop words
+-- lack, as "wann". A capital within a question may begin a name, such as Wen. What asks is looked
+-- for in one script, because a session keeps few patterns ready.
+create or replace function ragdb_internal.without_asking(question text, config text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -128,10 +129,11 @@ begin
       '(?:say|said|mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?|decided?|agreed?|take)\\M',
       E'\\1\\2', 'i');
   end if;
-  return regexp_replace(v_left,
-    E'(?:^\\s*W|\\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\\M'
-    '|(?<![Ѐ-ӿ])(?:[Пп]очему|[Сс]колько|[Оо]ткуда|[Кк]ак(?:ов[аоы]?|ая|о[ейм]|ие|их|ими?|ую))'
-    '(?![Ѐ-ӿ])', '', 'g');
+  v_left := regexp_replace(v_left,
+    E'(?:^\\s*W|\\mw)(?:er|e[nm]|essen|ann|arum|ieso|eshalb|ohin|oher)\\M', '', 'g');
+  return coalesce(regexp_replace(v_left, coalesce(
+    ragdb_internal.asking_words(ascii(substring(v_left, E'[^\\u0001-\\u036f\\u2000-\\u206f]'))),
+    ragdb_internal.asking_words(config)), ' ', 'g'), v_left);
 end $$;
 
 -- Returns what the lexemes of a text say in the words of a question: themselves, and each lexeme of
@@ -173,7 +175,8 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-  v_text constant text := ragdb_internal.ranking_text(ragdb_internal.without_asking(question));
+  v_text constant text := ragdb_internal.ranking_text(
+    ragdb_internal.without_asking(question, corpus.text_config));
   v_whole ragdb.corpora;
   v_words tsvector;
 begin

@@ -266,8 +266,23 @@ def test_evidence_is_enough_when_chunks_score_and_terms_are(
         ("german", "Dr. Müller arbeitet montags.", "Wann arbeitet Dr. Müller?", []),
         ("german", "Dr. Müller arbeitet montags.", "Sing mir, warum Müller arbeitet", ["sing"]),
         ("russian", "Доставка стоит 5 рублей.", "Сколько стоит доставка?", []),
-        # names, and an abbreviation
+        ("french", "Le magasin ouvre à neuf heures.", "À quelle heure ouvre-t-il ?", []),
+        ("french", "Le reçu est ici.", "Pourquoi faut-il le reçu ?", ["faut"]),
+        ("spanish", "El envío cuesta cinco euros.", "¿Cuánto cuesta el envío?", []),
+        ("spanish", "Las llaves son de Ana.", "¿De quién son las llaves, y cuándo?", []),
+        ("turkish", "Sözleşme martta sona erer.", "Sözleşme ne zaman sona erer?", []),
+        ("turkish", "Saat beşte kapanır.", "Saat kaçta kapanır? Zaman?", ["zama"]),
+        ("arabic", "ينتهي العقد في مارس.", "متى ينتهي العقد؟", []),
+        ("hindi", "अनुबंध मार्च में समाप्त होता है।", "अनुबंध कब समाप्त होता है?", []),
+        ("greek", "Η σύμβαση λήγει τον Μάρτιο.", "Πότε λήγει η σύμβαση;", []),
+        ("english", "合同三月到期。", "合同什么时候到期？", []),
+        ("english", "他几乎三天没来。", "他什么时候来？几天没来？几乎？", []),
+        ("english", "契約は三月に終了します。", "契約はいつ終了しますか？", []),
+        ("english", "계약은 3월에 만료됩니다.", "계약은 언제 만료됩니까?", []),
+        ("english", "สัญญาสิ้นสุดมีนาคม", "สัญญาสิ้นสุดเมื่อไหร่", []),
+        # names, an abbreviation, and what asks in another language
         ("english", "They met there.", "Who met Wen there?", ["wen"]),
+        ("english", "Kim left.", "Which comment did Kim leave?", ["comment", "leav"]),
         ("german", "Die Rate ist 5.", "Was ist die WER Rate?", ["wer"]),
         # what an answer does not repeat
         ("english", "Refunds go to a card.", "How do refunds work?", []),
@@ -283,10 +298,12 @@ def test_the_word_that_asks_is_not_looked_for(
 ) -> None:
     chunk = {"source_id": "a", "chunk_id": "b", "text": text, "score": 0.5}
     pack = json.dumps({"text_config": config, "chunks": [chunk]})
-    row = any_db.execute(
-        "select ragdb.rag_enough_context_gate(%s, %s) -> 'missing_terms'", (question, pack)
-    ).fetchone()
-    assert row == (missing,)
+    for collation in ("", ' collate "C"'):
+        gate = f"ragdb.rag_enough_context_gate(%s{collation}, %s)"
+        row = any_db.execute(
+            f"select {gate} -> 'missing_terms'".encode(), (question, pack)
+        ).fetchone()
+        assert row == (missing,)
 
 
 def test_the_gate_names_the_terms_that_are_missing(any_db: Connection) -> None:
