@@ -1,7 +1,8 @@
 """A guess at a text's language, for the languages that PostgreSQL stems and the larger scripts.
 
 Scripts that one language writes decide at once; Latin, Cyrillic, Arabic and Devanagari are told
-apart by function words, the classic method of Grefenstette (1995). It looks at the beginning only.
+apart by function words, the classic method of Grefenstette (1995), and by letters that only one of
+them has. It looks at the beginning only.
 """
 
 from __future__ import annotations
@@ -93,10 +94,15 @@ _SCRIPTS = {
     "MALAYALAM": "ml",
 }
 _MEMBERS = {
-    "CYRILLIC": ("ru", "uk", "bg", "sr"),
+    "CYRILLIC": ("ru", "uk", "bg", "sr", "kk"),
     "ARABIC": ("ar", "fa", "ur"),
     "DEVANAGARI": ("hi", "mr", "ne"),
 }
+
+# letters that one language of those of a script writes: a list or a short text has few function
+# words
+_LETTERS = {"tr": "ğı", "ru": "ыэё", "uk": "іїєґ", "sr": "јљњћђ", "kk": "әғқңұ", "ar": "ةىأإ",
+            "ur": "ٹڈڑںے"}  # fmt: skip
 
 # names that PostgreSQL's configurations have, for people who write them out
 NAMES = {
@@ -133,7 +139,7 @@ def guess(text: str) -> str | None:
     if script == "DEVANAGARI":  # its vowel signs are not letters
         words = re.findall("[\u0900-\u0963\u0971-\u097f]+", sample)[:_MAX_WORDS]
     known = _table(script)
-    counts = Counter(code for word in words for code in known.get(word, ()))
+    counts = Counter(code for word in words for code in known.get(word, _lettered(word, script)))
     if not counts:
         return None
     (best, hits), (_, second) = [*counts.most_common(2), ("", 0)][:2]
@@ -151,6 +157,15 @@ def _table(script: str) -> dict[str, tuple[str, ...]]:
             for word in dict.fromkeys(words.split()):
                 table[word] = (*table.get(word, ()), code)
     return table
+
+
+def _lettered(word: str, script: str) -> list[str]:
+    """The languages that have a letter of this word for themselves."""
+    return [
+        code
+        for code, letters in _LETTERS.items()
+        if code in _MEMBERS.get(script, ("tr",)) and not set(letters).isdisjoint(word)
+    ]
 
 
 def _script(sample: str) -> str | None:
