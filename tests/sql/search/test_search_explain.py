@@ -53,6 +53,39 @@ def test_highlight_marks_the_words_that_match(docs: Connection, query: str, expe
     assert marked == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        # a word in a run of letters, and not the run
+        ("维护合同于三月到期。退货！", "维护合同 退货", "[维护合同]于三月到期。[退货]！"),
+        (
+            "商品は購入後３０日以内に返品できます",
+            "30日 返品",
+            "商品は購入後[３０]日以内に[返品]できます",
+        ),
+        ("สัญญาบำรุงรักษาสิ้นสุดวันที่ 5", "บำรุงรักษา", "สัญญา[บำรุงรักษา]สิ้นสุดวันที่ 5"),
+        ("제주도까지의 배송비는 무료", "배송비", "제주도까지의 [배송비]는 무료"),
+        (
+            "Der Preis 价格 of A5号机 is 5.",
+            "价格 号机 preis",
+            "Der [Preis] [价格] of A5[号机] is 5.",
+        ),
+        ("百 点", "百点 点", "百 [点]"),
+        ("L'İstanbul'a — ÉTÉ", "istanbul", "L'[İstanbul]'a — ÉTÉ"),
+    ],
+)
+def test_highlight_marks_words_in_every_script(
+    any_db: Connection, text: str, query: str, expected: str
+) -> None:
+    any_db.execute("select ragdb.put_text('scripts', 'a', %s)", (text,))
+    row = any_db.execute(
+        "select ragdb.highlight('scripts', chunk_id, %s, '[', ']')"
+        " from ragdb.list_chunks('scripts')",
+        (query,),
+    ).fetchone()
+    assert row == (expected,)
+
+
 def test_several_chunks_are_marked_as_each_alone(docs: Connection) -> None:
     ids = [row[0] for row in docs.execute("select chunk_id from ragdb.list_chunks('docs')")]
     assert len(ids) > 1
