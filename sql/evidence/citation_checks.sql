@@ -129,8 +129,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_letters integer := length(
-    replace((ragdb_internal.quotable(cited.quote)).letters, ' ', ''));
+  v_letters integer := ragdb_internal.quoted_letters(cited.quote);
   v_found record;
 begin
   if v_letters < rules.min_quote then

@@ -218,6 +218,7 @@ comment on function ragdb.check_citations is
   'Checks without a model the citations of an output against its evidence and the trace that '
   'retrieved it: a row for each citation (from 0) with code null and where its quote stands, or '
   'one for each problem; min_coverage (0 to 1) is the share of the answer that must be cited, '
-  'min_quote the letters (1 to 1000) of a quote, offsets what places are counted in (codepoint, '
-  'utf16, byte). It proves reference, place and words, not that the answer follows. Raises RG400, '
+  'min_quote the letters (1 to 1000; a Chinese one counts as two) of a quote, offsets what places '
+  'are counted in (codepoint, utf16, byte). It proves reference, place and words, not that the '
+  'answer follows. Raises RG400, '
   'RG407, RG460.';

@@ -52,6 +52,19 @@ begin
     from kept k, regexp_split_to_table(k.form, '') with ordinality u (form, m)) k;
 end $$;
 
+-- Returns how many letters a quote has, white space left out. A Chinese one, which is a word or
+-- half of one, counts as two.
+create or replace function ragdb_internal.quoted_letters(quote text) returns integer
+language sql immutable parallel safe
+return (
+  select pg_catalog.length(q.letters) + case
+    when pg_catalog.octet_length(q.letters) > pg_catalog.length(q.letters)
+      then pg_catalog.length(pg_catalog.regexp_replace(
+        q.letters, '[^\u3400-\u9fff]+', '', 'g'))
+    else 0 end
+  from (select pg_catalog.replace(
+    (ragdb_internal.quotable(quoted_letters.quote)).letters, ' ', '') as letters offset 0) q);
+
 -- Returns what a class of characters in a regular expression lists for the space and the
 -- punctuation of ASCII, without |, which scanners read for l.
 create or replace function ragdb_internal.punctuation() returns text

@@ -109,8 +109,8 @@ return case
 create or replace function ragdb_internal.is_citable(sentence text) returns boolean
 language sql immutable parallel safe
 return not pg_catalog.starts_with(is_citable.sentence, '```')
-  and (pg_catalog.length(is_citable.sentence) >= 64 or pg_catalog.length(pg_catalog.replace(
-  (ragdb_internal.quotable(is_citable.sentence)).letters, ' ', '')) >= 8);
+  and (pg_catalog.length(is_citable.sentence) >= 64
+    or ragdb_internal.quoted_letters(is_citable.sentence) >= 8);
 
 -- Returns how long the list, the table or the code is that follows a place of a text, with the line
 -- ends before it, at most 1000; 0 where none follows. A list of bullets or of numbers, rows of a

@@ -207,6 +207,22 @@ def test_markers_name_chunks_that_say_the_numbers(
     assert codes(check(any_db, {"answer": answer})) == expected
 
 
+def test_a_chinese_letter_counts_as_two_of_a_quote(any_db: Connection) -> None:
+    text = "商店周日休息。三日以内です。"
+    evidence = {"chunks": [{"source_id": "a", "chunk_id": "b", "text": text, "score": 0.9}]}
+    for quote, code in {
+        "周日休息": None,
+        "周日休": "QUOTE_TOO_SHORT",
+        "三日以内": None,
+        "以内です": "QUOTE_TOO_SHORT",
+    }.items():
+        assert codes(check(any_db, cites({"chunk_id": "b", "quote": quote}), evidence)) == [code]
+    answer = scalar(
+        any_db, "select ragdb.answer_from_evidence(%s, %s)", "商店周日", json.dumps(evidence)
+    )
+    assert [c["quote"] for c in answer["citations"]] == ["商店周日休息。"]
+
+
 @pytest.mark.parametrize(
     ("text", "said", "code"),
     [
