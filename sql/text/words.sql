@@ -80,15 +80,17 @@ create or replace function ragdb_internal.other_word() returns text
 language sql immutable parallel safe
 return '[a-z0-9]*[' || ragdb_internal.wordly() || '][a-z0-9' || ragdb_internal.wordly() || ']*';
 
--- Returns a word as a dictionary gets it: folded, and of at most lexeme_bytes.
+-- Returns a word as a dictionary gets it: folded, and of at most lexeme_bytes. Who types French
+-- writes œ or oe; what folds it would change what static embedders are made of.
 create or replace function ragdb_internal.dictionary_word(word text) returns text
 language sql immutable parallel safe
 return case
   when pg_catalog.octet_length(word) > (ragdb_internal.limits()).lexeme_bytes
     then pg_catalog.left(word, (ragdb_internal.limits()).lexeme_bytes / 4)
   when pg_catalog.octet_length(word) = pg_catalog.length(word) then word
-  when word ~ ('[' || ragdb_internal.foldable() || ']') then ragdb_internal.fold(word)
-  else word
+  when word ~ ('[' || ragdb_internal.foldable() || ']')
+    then pg_catalog.replace(ragdb_internal.fold(word), 'œ', 'oe')
+  else pg_catalog.replace(word, 'œ', 'oe')
 end;
 
 -- Returns the lexemes that dictionaries of ASCII and of other words make of a word.
