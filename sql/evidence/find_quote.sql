@@ -209,7 +209,8 @@ begin
   start_offset := v_places[v_run.first] - 1;
   -- marks and invisible characters behind the last letter belong to it
   end_offset := v_places[v_run.last];
-  while end_offset < length(text) and substr(text, end_offset + 1, 1) ~ E'[\\u0300-\\u036f]' loop
+  while end_offset < length(text)
+      and substr(text, end_offset + 1, 1) ~ E'[\\u0300-\\u036f\\u064b-\\u0652\\u0670]' loop
     end_offset := end_offset + 1;
   end loop;
 end $$;

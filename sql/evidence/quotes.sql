@@ -8,8 +8,8 @@ return '\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u2080-\u2089';
 
 -- Returns the letters of a text as quotes are compared, and for each its place in the text, from 1.
 -- Letters as a reader compares them, each with the place it came from: decomposed, without case,
--- white space as one space, quotation marks and dashes as ASCII, soft hyphens and what cannot be
--- seen gone.
+-- white space as one space, quotation marks and dashes as ASCII, soft hyphens, what cannot be seen
+-- and the vowel marks of Arabic gone.
 create or replace function ragdb_internal.quotable(
   text text, out letters text, out places integer[])
 language plpgsql immutable parallel safe
@@ -22,12 +22,13 @@ begin
     select d.letter, d.letter ~ ('[' || ragdb_internal.exponents() || ']') as is_exponent, case
       when d.letter ~ E'[\\u0001-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029'
         '\\u202f\\u205f\\u3000]' then ' '
-      when d.letter ~ E'[\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f'
-        '\\ufe00-\\ufe0f\\ufeff]' then ''
+      when d.letter ~ E'[\\u00ad\\u061c\\u0640\\u064b-\\u0652\\u0670\\u180e\\u200b-\\u200f'
+        '\\u202a-\\u202e\\u2060-\\u206f\\ufe00-\\ufe0f\\ufeff]' then ''
       when d.letter ~ E'[\\u2018-\\u201b\\u2032\\u02bc\\u0060\\u00b4\\u2039\\u203a]' then ''''
       when d.letter ~ E'[\\u201c-\\u201f\\u2033\\u00ab\\u00bb]' then '"'
       when d.letter ~ E'[\\u2010-\\u2015\\u2212\\ufe58\\ufe63\\uff0d]' then '-'
       when octet_length(d.letter) = 1 then lower(d.letter collate "C")
+      when d.letter in ('œ', 'Œ') then 'oe'
       when d.letter ~ ('[' || ragdb_internal.unassigned() || ']') then d.letter
       -- a letter such as ´ is a space and a mark when decomposed
       else normalize(ragdb_internal.fold(normalize(d.letter, nfkc)), nfkd) end as form
