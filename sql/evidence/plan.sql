@@ -25,20 +25,23 @@ begin
   end;
 end $$;
 
--- Returns a pattern of the names in a question: runs of words with a capital that do not begin a
--- sentence. Letters are those of our own classes, not of the locale of the database.
+-- Returns what a class of a regular expression lists for letters and digits, as a question has
+-- them: whole blocks of Unicode, whatever the locale of the database. All letters one by one take
+-- milliseconds to make ready.
+create or replace function ragdb_internal.question_letters() returns text
+language sql immutable parallel safe
+return 'A-Za-z0-9ªµºÀ-ÖØ-\u1fff\u3040-\ufdff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc'
+  '\U00010000-\U0003ffff';
+
+-- Returns a pattern of the names in a question: runs of words with a capital of Latin, Greek or
+-- Cyrillic that do not begin a sentence.
 create or replace function ragdb_internal.name_in_question() returns text
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_capital constant text := 'A-Zİ' || ragdb_internal.capitals();
-  v_word constant text := format('[%s][A-Za-z0-9%s-]*', v_capital, ragdb_internal.wordly());
-begin
-  return format(
-    E'(?:[a-z0-9,)]|(?![%s])[%s])\\s+(%s(?:\\s+(?:(?:of|the|de|von|van)\\s+)?%3$s)*)',
-    v_capital, ragdb_internal.cased(), v_word);
-end $$;
+language sql immutable parallel safe
+return pg_catalog.replace(pg_catalog.replace(
+  '(?:[a-z0-9,)]|(?![C])[ß-ԯ])\s+([C][L-]*(?:\s+(?:(?:of|the|de|von|van)\s+)?[C][L-]*)*)',
+  'L', ragdb_internal.question_letters()), '[C]', '[A-ZÀ-ÖØ-Þ'
+  'ĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽ'
+  'ȘȚΆ-ΏΑ-ΫЀ-ЯҐ]');
 
 -- Returns what to look up for what is asked, 16 queries at most. The question itself, its parts,
 -- what it quotes, the names in it; each once, in this order.
@@ -67,7 +70,7 @@ return array(
       select 4, m.n, m.name[1]
       from pg_catalog.regexp_matches(question, ragdb_internal.name_in_question(), 'g')
         with ordinality m (name, n)) p
-    where p.query ~ ('[A-Za-z0-9' || ragdb_internal.wordly() || ']')
+    where p.query ~ ('[' || ragdb_internal.question_letters() || ']')
       -- the "I" of "how do I" begins with a capital
       and (p.kind < 4 or ragdb_internal.lexemes(p.query, 'english') <> '')
     group by pg_catalog.btrim(p.query)) q

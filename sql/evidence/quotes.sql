@@ -137,6 +137,8 @@ end $$;
 create or replace function ragdb_internal.letter_of_word(letters text) returns text
 language sql immutable parallel safe
 return case when pg_catalog.octet_length(letters) = pg_catalog.length(letters) then '[A-Za-z]'
+  -- Latin, Greek and Cyrillic: a pattern of all letters takes a millisecond to make ready
+  when letters !~ '[^\u0001-\u04ff\u2000-\u20ff]' then '[A-Za-zªµºÀ-ÖØ-öø-ʯ\u0300-\u0373Ά-ӿ]'
   else '(?:[A-Za-z]|(?![' || ragdb_internal.exponents() || '])['
     || ragdb_internal.spaced() || '])' end;
 
