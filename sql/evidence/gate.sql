@@ -199,7 +199,7 @@ begin
   v_config := coalesce((v_basis.corpus).text_config, ragdb_internal.evidence_config(v_evidence));
   v_chunks := jsonb_array_length(v_evidence -> 'chunks');
   v_found := ragdb_internal.evidence_lexemes(v_evidence, v_config);
-  v_read_as := ragdb_internal.read_as(v_basis.corpus, query, v_found);
+  v_read_as := ragdb_internal.read_as(v_basis.corpus, query, v_config, v_found);
   v_found := ragdb_internal.also_says(v_found, v_read_as);
   select count(*), coalesce(
       sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))

@@ -162,45 +162,63 @@ return case when parts_of.lexeme ~ '[0-9][[:alpha:]]|[[:alpha:]][0-9]'
   then pg_catalog.tsvector_to_array(ragdb_internal.lexemes(pg_catalog.regexp_replace(
     parts_of.lexeme, '(?<=[0-9])(?=[[:alpha:]])|(?<=[[:alpha:]])(?=[0-9])', ' ', 'g'), config)) end;
 
--- Returns what a corpus (null: none) reads words of a question as, of some lexemes: a search of it
--- mends words that it lacks and looks for synonyms, and iphone15 may stand there in two words. An
--- object for each lexeme of the question, with the share of it that each of the lexemes stands for.
--- A shorter word is too often another one, as bank and back.
-create or replace function ragdb_internal.read_as(
-  corpus ragdb.corpora, question text, lexemes text[])
-returns jsonb
+-- Returns what stands for words of a question in a corpus (null: none), each with its share of a
+-- word: a search mends words that the corpus lacks and looks for synonyms. A shorter word is too
+-- often another one, as bank and back.
+create or replace function ragdb_internal.looked_for(
+  corpus ragdb.corpora, text text, words tsvector)
+returns table (asked text, lexeme text, share float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-  v_text constant text := ragdb_internal.ranking_text(
-    ragdb_internal.without_asking(question, corpus.text_config));
   v_whole ragdb.corpora;
-  v_words tsvector;
 begin
-  if corpus.corpus_id is null then
-    return '{}';
+  if corpus.corpus_id is not null then
+    v_whole := ragdb_internal.whole_of(corpus);
+    return query
+      select m.stands_for, m.lexeme, 1::float8
+      from ragdb_internal.meant_words(v_whole, text, ragdb_internal.lacking(v_whole, words)) m
+      where length(m.word) > 5
+      union all
+      select s.stands_for, s.lexeme, s.share / 0.7
+      from unnest(ragdb_internal.stand_ins(v_whole, text, words, null)) s;
   end if;
-  v_whole := ragdb_internal.whole_of(corpus);
-  v_words := ragdb_internal.lexemes(v_text, corpus.text_config);
+end $$;
+
+-- Returns what words of a question that are not among some lexemes are read as, of these: what a
+-- search of the corpus looks for, what differs in accents alone, as it is typed on a telephone, and
+-- the parts of iphone15. An object for each lexeme of the question, with the share of it that each
+-- of the lexemes stands for.
+create or replace function ragdb_internal.read_as(
+  corpus ragdb.corpora, question text, config text, lexemes text[])
+returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text constant text := ragdb_internal.ranking_text(
+    ragdb_internal.without_asking(question, config));
+  v_words constant tsvector := ragdb_internal.lexemes(v_text, config);
+begin
   return (
     select coalesce(jsonb_object_agg(r.asked, r.words), '{}')
     from (
         select p.asked, jsonb_object_agg(p.lexeme, p.share) as words
         from (
-            select m.stands_for as asked, m.lexeme, 1::float8 as share
-            from ragdb_internal.meant_words(
-              v_whole, v_text, ragdb_internal.lacking(v_whole, v_words)) m
-            where length(m.word) > 5
-            union all
-            select s.stands_for, s.lexeme, s.share / 0.7
-            from unnest(ragdb_internal.stand_ins(v_whole, v_text, v_words, null)) s
-            union all
+            select * from ragdb_internal.looked_for(corpus, v_text, v_words)
+            union
+            select w.lexeme, f.lexeme, 1
+            from unnest(v_words) w cross join unnest(lexemes) f (lexeme)
+            where w.lexeme <> all (lexemes)
+              and octet_length(f.lexeme || w.lexeme) > length(f.lexeme || w.lexeme)
+              and ragdb_internal.unaccented(f.lexeme) = ragdb_internal.unaccented(w.lexeme)
+            union
             select w.lexeme, p.part, 1::float8 / cardinality(parts)
             from unnest(v_words) w
-              cross join lateral ragdb_internal.parts_of(w.lexeme, corpus.text_config) parts
+              cross join lateral ragdb_internal.parts_of(w.lexeme, config) parts
               cross join lateral unnest(parts) p (part)
             where w.lexeme <> all (lexemes)) p
         where p.lexeme = any (lexemes)

@@ -306,6 +306,31 @@ def test_the_word_that_asks_is_not_looked_for(
         assert row == (missing,)
 
 
+@pytest.mark.parametrize(
+    ("config", "text", "question", "missing"),
+    [
+        ("french", "L'école ferme à midi.", "Ecole ferme?", []),
+        ("turkish", "Işıl Öztürk bodrumda.", "isil ozturk", []),
+        ("english", "The Zurich office is closed.", "Is the Zürich office closed?", []),
+        ("spanish", "El café está cerrado.", "¿cafe cerrada?", []),
+        ("english", "The cafe is closed; Łódź is open.", "café, Lodz, tea", ["tea"]),
+        # the word itself comes first
+        ("simple", "côte: mer. cote: bourse.", "cote", []),
+    ],
+)
+def test_a_word_typed_without_its_accents_is_said_by_the_one_with_them(
+    any_db: Connection, config: str, text: str, question: str, missing: list[str]
+) -> None:
+    chunk = {"source_id": "a", "chunk_id": "b", "text": text, "score": 0.5}
+    pack = {"text_config": config, "chunks": [chunk]}
+    verdict = scalar(
+        any_db, "select ragdb.rag_enough_context_gate(%s, %s)", question, json.dumps(pack)
+    )
+    assert verdict["missing_terms"] == missing
+    found = answer(any_db, question, pack, max_sentences=1)
+    assert found["answer"] == (text if config != "simple" else "cote: bourse.")
+
+
 def test_the_gate_names_the_terms_that_are_missing(any_db: Connection) -> None:
     verdict = scalar(
         any_db,
