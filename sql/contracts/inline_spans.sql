@@ -32,9 +32,9 @@ begin
       from ragdb_internal.marked(answer) t) p
     group by p.nth having max(p.marker) is not null order by p.nth
   loop
-    if v_marker.gap !~ E'^[ \\t.,;:!?]*$' or v_from = 0 then
+    if v_marker.gap !~ E'^[ \\t.,;:!?、，。；：！？،؛؟।]*$' or v_from = 0 then
       start_offset := v_from + length(v_marker.gap)
-        - length(regexp_replace(v_marker.gap, '^[[:space:].!?]+', ''));
+        - length(regexp_replace(v_marker.gap, '^[[:space:].!?。！？؟।]+', ''));
       end_offset := v_from + length(regexp_replace(v_marker.gap, '[[:space:]]+$', ''));
     end if;
     marker_offset := v_marker.stop - length(v_marker.marker);

@@ -270,6 +270,16 @@ def test_markers_ground_the_text_before_them(any_db: Connection) -> None:
         "select * from ragdb_internal.markers('A one [1]. B two [2][3].')"
     ).fetchall()
     assert [row[:3] for row in rows] == [(1, 0, 5), (2, 11, 16), (3, 11, 16)]
+    for answer in (
+        "九点开[1]、[2]。八点关[3]。",
+        "تسعة[1]، [2]؟ ثمان[3].",
+        "नौ पर[1], [2]। आठ[3]।",
+    ):
+        rows = any_db.execute("select * from ragdb_internal.markers(%s)", (answer,)).fetchall()
+        said = [answer[start:end] for _, start, end, _ in rows]
+        assert said[0] == said[1]
+        assert answer.startswith(said[0])
+        assert said[2] in ("八点关", "ثمان", "आठ")
 
 
 def test_a_marker_in_a_quoted_sentence_is_the_source_s(any_db: Connection) -> None:
