@@ -182,8 +182,9 @@ begin
         hint = 'leave them out for 2 and 0.5';
   end if;
   v_config := ragdb_internal.evidence_config(v_evidence);
-  v_sentences := ragdb_internal.evidence_sentences(
-    v_evidence, v_config, question, coalesce(read_as, '{}'));
+  v_sentences := ragdb_internal.evidence_sentences(v_evidence, v_config, question,
+    coalesce(read_as, ragdb_internal.read_as(null, question, v_config,
+      ragdb_internal.evidence_lexemes(v_evidence, v_config))));
   v_answer := ragdb_internal.picked_sentences(
     ragdb_internal.asked_terms(
       tsvector_to_array(ragdb_internal.lexemes(
@@ -212,4 +213,4 @@ comment on function ragdb.answer_from_evidence is
   'citations with quote, start and end in the chunk and answer_start and answer_end, support (0 '
   'to 1), and insufficient_evidence true where at most max_sentences (1 to 20) support it less '
   'than min_support (0 to 1). read_as is what ragdb.rag_enough_context_gate says that words of the '
-  'question, mended or by synonyms, are read as. Raises RG400, RG413, RG460.';
+  'question are read as; without it what differs in accents alone. Raises RG400, RG413, RG460.';

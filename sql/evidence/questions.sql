@@ -165,7 +165,7 @@ return case when parts_of.lexeme ~ '[0-9][[:alpha:]]|[[:alpha:]][0-9]'
 -- Returns what stands for words of a question in a corpus (null: none), each with its share of a
 -- word: a search mends words that the corpus lacks and looks for synonyms. A shorter word is too
 -- often another one, as bank and back.
-create or replace function ragdb_internal.looked_for(
+create or replace function ragdb_internal.taken_for(
   corpus ragdb.corpora, text text, words tsvector)
 returns table (asked text, lexeme text, share float8)
 language plpgsql stable parallel safe
@@ -208,7 +208,7 @@ begin
     from (
         select p.asked, jsonb_object_agg(p.lexeme, p.share) as words
         from (
-            select * from ragdb_internal.looked_for(corpus, v_text, v_words)
+            select * from ragdb_internal.taken_for(corpus, v_text, v_words)
             union
             select w.lexeme, f.lexeme, 1
             from unnest(v_words) w cross join unnest(lexemes) f (lexeme)

@@ -94,8 +94,8 @@ class Functions(Caller):
         answer, citations with quote, start and end in the chunk and answer_start and
         answer_end, support (0 to 1), and insufficient_evidence true where at most
         max_sentences (1 to 20) support it less than min_support (0 to 1). read_as is what
-        ragdb.rag_enough_context_gate says that words of the question, mended or by synonyms,
-        are read as. Raises RG400, RG413, RG460.
+        ragdb.rag_enough_context_gate says that words of the question are read as; without it
+        what differs in accents alone. Raises RG400, RG413, RG460.
         """
         return self._value(calls.ANSWER_FROM_EVIDENCE, locals())
 
