@@ -1,7 +1,7 @@
 -- An answer in the evidence's own words: the sentences that have most of what is asked.
 
 -- A sentence of a chunk of evidence, numbered from 1, with the score of the chunk (1 where the
--- evidence gives none), its range in the chunk, its terms and those of its headings alone.
+-- evidence gives none), its range in the chunk, its terms and those of its headings.
 create type ragdb_internal.evidence_sentence as (
   n integer, source_id text, chunk_id text, page jsonb, score float8, start_offset integer,
   end_offset integer, sentence text, lexemes text[], headed text[]);
@@ -49,23 +49,30 @@ begin
   return array(
     select row((row_number() over (order by s.n, s.start_offset))::integer,
       s.source_id, s.chunk_id, s.page, s.score, s.start_offset, s.end_offset, s.sentence,
-      w.lexemes, array(
-        select h from unnest(ragdb_internal.also_says(s.over || case when s.heading is not null
-          then tsvector_to_array(ragdb_internal.lexemes(s.heading, config)) end, read_as)) h
-        where h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
+      w.lexemes, s.over || w.headed)::ragdb_internal.evidence_sentence
     from (
         select c.n, c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
-          c.chunk -> 'page' as page, o.over, t.*
-        from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
-          cross join lateral (
-            select tsvector_to_array(ragdb_internal.lexemes(
-              ragdb_internal.over_chunk(c.chunk), config)) as over offset 0) o
+          c.chunk -> 'page' as page, c.over, t.*
+        from (
+            select e.n, e.chunk, ragdb_internal.also_says(tsvector_to_array(ragdb_internal.lexemes(
+                ragdb_internal.over_chunk(e.chunk), config)), read_as) as over
+            from jsonb_array_elements(evidence -> 'chunks') with ordinality e (chunk, n)
+            offset 0) c
           cross join lateral ragdb_internal.chunk_sentences(c.chunk) t
         where not ragdb_internal.quotes_question(t.sentence, question)
         offset 0) s
       cross join lateral (
-        select ragdb_internal.also_says(tsvector_to_array(
-          ragdb_internal.lexemes(s.words, config)), read_as) as lexemes offset 0) w);
+        select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes,
+          case when s.heading is not null
+            then tsvector_to_array(ragdb_internal.lexemes(s.heading, config)) end as headed
+        offset 0) l
+      -- most questions are read as they are, and there are many sentences
+      cross join lateral (
+        select case when read_as = '{}' then l.lexemes
+            else ragdb_internal.also_says(l.lexemes, read_as) end as lexemes,
+          case when read_as = '{}' then l.headed
+            else ragdb_internal.also_says(l.headed, read_as) end as headed
+        offset 0) w);
 end $$;
 
 -- Returns the terms of a question with what each weighs among these sentences.
@@ -81,16 +88,20 @@ begin
     from unnest(asked_terms.lexemes) a (lexeme)
       cross join lateral (
         select count(*)::integer as df from unnest(sentences) s
-        where a.lexeme = any (s.lexemes || s.headed)) d);
+        where a.lexeme = any (s.lexemes) or a.lexeme = any (s.headed)) d);
 end $$;
 
--- Returns what those of some terms weigh that are among these lexemes.
-create or replace function ragdb_internal.weight_of(terms ragdb_internal.asked_term[],
-  lexemes text[]) returns float8
+-- Returns what those of some terms weigh that are among these lexemes, and half of it for those
+-- that are in the headings alone.
+create or replace function ragdb_internal.weight_of(
+  terms ragdb_internal.asked_term[], lexemes text[], headed text[])
+returns float8
 language sql immutable parallel safe
 return (
-  select coalesce(pg_catalog.sum(t.weight order by t.lexeme collate "C"), 0)
-  from pg_catalog.unnest(terms) t where t.lexeme = any (lexemes));
+  select coalesce(pg_catalog.sum(case when t.lexeme = any (weight_of.lexemes) then t.weight
+    when t.lexeme = any (weight_of.headed) then t.weight / 2 end
+    order by t.lexeme collate "C"), 0)
+  from pg_catalog.unnest(weight_of.terms) t);
 
 -- Returns the citation of a sentence that stands in an answer from there on.
 create or replace function ragdb_internal.sentence_citation(
@@ -129,8 +140,8 @@ begin
         v_best.score, v_best.start_offset, v_best.end_offset, v_best.sentence, v_best.lexemes,
         v_best.headed, v_gain
       from unnest(sentences) s
-        cross join lateral (select ragdb_internal.weight_of(v_left, s.lexemes)
-          + ragdb_internal.weight_of(v_left, s.headed) / 2 as gain offset 0) w
+        cross join lateral (
+          select ragdb_internal.weight_of(v_left, s.lexemes, s.headed) as gain offset 0) w
       where not exists (select from unnest(picked) p
         where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
           and p.start_offset < s.end_offset and s.start_offset < p.end_offset)
@@ -138,7 +149,7 @@ begin
     exit when not found or v_gain = 0;
     picked := picked || v_best;
     v_brought := v_brought || v_best.lexemes || v_best.headed;
-    support := ragdb_internal.weight_of(terms, v_brought) / v_total;
+    support := ragdb_internal.weight_of(terms, v_brought, '{}') / v_total;
     v_left := array(select t from unnest(terms) t where t.lexeme <> all (v_brought));
   end loop;
 end $$;

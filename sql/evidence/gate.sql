@@ -150,9 +150,11 @@ language sql stable parallel safe
 return array(
   select distinct l.lexeme
   from pg_catalog.jsonb_array_elements(evidence_lexemes.evidence -> 'chunks') c (chunk)
-    cross join lateral pg_catalog.unnest(pg_catalog.tsvector_to_array(
-      ragdb_internal.lexemes(ragdb_internal.over_chunk(c.chunk), text_config)
-        || ragdb_internal.lexemes(c.chunk ->> 'text', text_config))) l (lexeme));
+    cross join lateral pg_catalog.unnest(
+      pg_catalog.tsvector_to_array(
+        ragdb_internal.lexemes(ragdb_internal.over_chunk(c.chunk), text_config))
+      || pg_catalog.tsvector_to_array(
+        ragdb_internal.lexemes(c.chunk ->> 'text', text_config))) l (lexeme));
 
 -- Refuses thresholds of the gate that are null or out of range. Raises RG400.
 create or replace function ragdb_internal.check_thresholds(
