@@ -70,7 +70,7 @@ begin
   v_own := array(select s from ragdb_internal.best_scores(corpus, v_questions) s);
   v_other := array(
     select s from ragdb_internal.best_scores(
-      corpus, ragdb_internal.other_questions(corpus.text_config)) s);
+      corpus, ragdb_internal.other_questions(corpus.text_config, v_questions)) s);
   -- what a model outside has not embedded now it may have before
   perform ragdb_internal.keep_floor(corpus, v_space, m.mode,
       array(select s.score from unnest(v_own) s where s.mode = m.mode),

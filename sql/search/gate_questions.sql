@@ -6,12 +6,18 @@
 -- a corpus moves its own floor, hence the least and the most that it can be.
 
 -- Lists questions about something else for corpora of a text configuration: in its language where
--- it is Dutch, French, German, Italian, Portuguese or Spanish, else in English. Of every day, which
--- few corpora answer. In another language than the corpus's nearly all words are missing, and the
--- floor would be low.
-create or replace function ragdb_internal.other_questions(text_config text) returns text[]
+-- it is Arabic, Dutch, French, German, Hindi, Italian, Portuguese, Russian, Spanish or Turkish; in
+-- Thai, which has no configuration, where most of its own pieces is in Thai letters; else in
+-- English. Of every day, which few corpora answer. In another language than the corpus's nearly all
+-- words are missing, and the floor would be low.
+create or replace function ragdb_internal.other_questions(text_config text, own text[])
+returns text[]
 language sql immutable parallel safe
-return case other_questions.text_config
+return case case when (
+      select 2 * sum(pg_catalog.length(pg_catalog.regexp_replace(o, '[^ก-๛]+', '', 'g')))
+        > sum(pg_catalog.length(o))
+      from pg_catalog.unnest(other_questions.own) o)
+  then 'thai' else other_questions.text_config end
   when 'german' then array[
     'Wie lange muss ein Braten ruhen, bevor er angeschnitten wird?',
     'Welche Mannschaft gewann die erste Fußballweltmeisterschaft in Uruguay?',
@@ -90,6 +96,71 @@ return case other_questions.text_config
     'Que vacinas são aconselhadas para uma viagem ao Quénia?',
     'Como se limpa e se lubrifica a corrente de uma bicicleta?',
     'Que roupa se deve usar numa entrevista de emprego num banco?']
+  when 'russian' then array[
+    'Как долго индейка должна отдыхать перед разделкой?',
+    'Какая команда выиграла первый чемпионат мира по футболу в Уругвае?',
+    'Когда лучше всего обрезать яблоню?',
+    'Сколько струн у испанской гитары?',
+    'Кто расписал потолок Сикстинской капеллы?',
+    'Как вывести красное вино с белого ковра?',
+    'У какой планеты самый большой спутник в Солнечной системе?',
+    'Сколько должен спать трёхлетний ребёнок?',
+    'Где зимуют ласточки?',
+    'Какие прививки рекомендуют для поездки в Кению?',
+    'Как чистят и смазывают велосипедную цепь?',
+    'Что надеть на собеседование в банке?']
+  when 'turkish' then array[
+    'Hindi kesilmeden önce ne kadar dinlendirilmelidir?',
+    'Uruguay''daki ilk Dünya Kupası''nı hangi takım kazandı?',
+    'Elma ağacını budamak için en iyi mevsim hangisidir?',
+    'İspanyol gitarının kaç teli vardır?',
+    'Sistina Şapeli''nin tavanını kim boyadı?',
+    'Beyaz halıdan kırmızı şarap lekesi nasıl çıkar?',
+    'Güneş sisteminde en büyük uydu hangi gezegendedir?',
+    'Üç yaşındaki bir çocuğun ne kadar uykuya ihtiyacı vardır?',
+    'Kırlangıçlar kışı nerede geçirir?',
+    'Kenya gezisi için hangi aşılar önerilir?',
+    'Bisiklet zinciri nasıl temizlenir ve yağlanır?',
+    'Bankadaki iş görüşmesine ne giyilir?']
+  when 'arabic' then array[
+    'كم من الوقت يجب أن يرتاح الديك الرومي قبل تقطيعه؟',
+    'أي فريق فاز بأول كأس عالم لكرة القدم في أوروغواي؟',
+    'ما أفضل موسم لتقليم شجرة التفاح؟',
+    'كم وترا للغيتار الإسباني؟',
+    'من رسم سقف كنيسة سيستينا؟',
+    'كيف أزيل بقعة النبيذ الأحمر من سجادة بيضاء؟',
+    'أي كوكب له أكبر قمر في المجموعة الشمسية؟',
+    'كم ساعة نوم يحتاج طفل في الثالثة من عمره؟',
+    'أين تقضي طيور السنونو الشتاء؟',
+    'ما اللقاحات الموصى بها للسفر إلى كينيا؟',
+    'كيف تنظف سلسلة الدراجة وتزيت؟',
+    'ماذا ألبس لمقابلة عمل في بنك؟']
+  when 'hindi' then array[
+    'टर्की को काटने से पहले कितनी देर रखना चाहिए?',
+    'उरुग्वे में पहला फुटबॉल विश्व कप किस टीम ने जीता?',
+    'सेब के पेड़ की छंटाई के लिए सबसे अच्छा मौसम कौन सा है?',
+    'स्पेनिश गिटार में कितने तार होते हैं?',
+    'सिस्टिन चैपल की छत किसने चित्रित की?',
+    'सफेद कालीन से रेड वाइन का दाग कैसे हटाएं?',
+    'सौर मंडल में सबसे बड़ा चंद्रमा किस ग्रह का है?',
+    'तीन साल के बच्चे को कितनी नींद चाहिए?',
+    'अबाबील सर्दियां कहां बिताती हैं?',
+    'केन्या की यात्रा के लिए कौन से टीके जरूरी हैं?',
+    'साइकिल की चेन कैसे साफ करें और उसमें तेल कैसे डालें?',
+    'बैंक में नौकरी के साक्षात्कार के लिए क्या पहनें?']
+  when 'thai' then array[
+    'ควรพักไก่งวงไว้นานเท่าไรก่อนหั่น',
+    'ทีมใดชนะฟุตบอลโลกครั้งแรกที่อุรุกวัย',
+    'ฤดูไหนเหมาะที่สุดสำหรับตัดแต่งต้นแอปเปิล',
+    'กีตาร์สเปนมีกี่สาย',
+    'ใครวาดภาพบนเพดานโบสถ์น้อยซิสทีน',
+    'จะล้างคราบไวน์แดงออกจากพรมสีขาวได้อย่างไร',
+    'ดาวเคราะห์ดวงใดมีดวงจันทร์ใหญ่ที่สุดในระบบสุริยะ',
+    'เด็กอายุสามขวบควรนอนกี่ชั่วโมง',
+    'นกนางแอ่นอยู่ที่ไหนในฤดูหนาว',
+    'ควรฉีดวัคซีนอะไรก่อนเดินทางไปเคนยา',
+    'ทำความสะอาดและหยอดน้ำมันโซ่จักรยานอย่างไร',
+    'ควรใส่ชุดอะไรไปสัมภาษณ์งานที่ธนาคาร']
   else array[
     'How long must a turkey rest before it is carved?',
     'Which team won the first football world cup in Uruguay?',
@@ -163,11 +234,12 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select q.question, q.is_own
   from ragdb_internal.open_corpus(gate_questions.corpus, 'write', true) c
+    cross join lateral (select ragdb_internal.own_questions(c) as own offset 0) w
     cross join lateral (
-      select o.question, true from pg_catalog.unnest(ragdb_internal.own_questions(c)) o (question)
+      select o.question, true from pg_catalog.unnest(w.own) o (question)
       union all
       select o.question, false
-      from pg_catalog.unnest(ragdb_internal.other_questions(c.text_config)) o (question))
+      from pg_catalog.unnest(ragdb_internal.other_questions(c.text_config, w.own)) o (question))
       q (question, is_own);
 end;
 comment on function ragdb.gate_questions is

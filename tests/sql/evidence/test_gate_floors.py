@@ -249,7 +249,9 @@ def test_a_word_that_asks_for_a_measure_need_not_be_in_the_evidence(
 def test_whoever_writes_moves_a_floor_only_so_far(db: Connection) -> None:
     questions = [
         row[0]
-        for row in db.execute("select unnest(ragdb_internal.other_questions('english'))").fetchall()
+        for row in db.execute(
+            "select unnest(ragdb_internal.other_questions('english', '{}'))"
+        ).fetchall()
     ]
     for corpus, texts in (
         ("high", [f"{question} {n}" for n in range(3) for question in questions]),
@@ -259,6 +261,31 @@ def test_whoever_writes_moves_a_floor_only_so_far(db: Connection) -> None:
         fill(db, texts, corpus)
         assert 0.1 <= floors(db, corpus)["lexical"] <= 0.35
     assert floors(db, "high")["lexical"] == 0.35
+
+
+@pytest.mark.parametrize(
+    ("config", "text", "question"),
+    [
+        ("english", "The warranty ends after two years.", "Who painted the ceiling"),
+        ("russian", "Гарантия заканчивается через два года.", "Кто расписал потолок"),
+        ("turkish", "Garanti iki yıl sonra biter.", "tavanını kim boyadı"),
+        ("arabic", "ينتهي الضمان بعد سنتين.", "من رسم سقف"),
+        ("hindi", "वारंटी दो साल बाद खत्म होती है।", "की छत किसने"),
+        ("english", "การรับประกันสิ้นสุดหลังสองปี", "ใครวาดภาพบนเพดาน"),
+        ("english", "Die Garantie von การรับประกัน is short.", "Who painted the ceiling"),
+    ],
+)
+def test_a_floor_is_measured_in_the_language_of_the_corpus(
+    db: Connection, config: str, text: str, question: str
+) -> None:
+    """In another one nearly all words are missing, and a low floor passes what is off the point."""
+    db.execute("select ragdb.create_corpus('here', text_config => %s)", (config,))
+    fill(db, [f"{text} {n}" for n in range(9)], "here")
+    asked = db.execute(
+        "select question from ragdb.gate_questions('here') where not is_own"
+    ).fetchall()
+    assert any(question in row[0] for row in asked)
+    assert len(asked) == (36 if question.isascii() else 12)
 
 
 @pytest.mark.parametrize("call", ["calibrate_gate", "gate_questions"])
