@@ -54,9 +54,11 @@ begin
         select c.n, c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
           c.chunk -> 'page' as page, c.over, t.*
         from (
-            select e.n, e.chunk, ragdb_internal.also_says(tsvector_to_array(ragdb_internal.lexemes(
-                ragdb_internal.over_chunk(e.chunk), config)), read_as) as over
+            select e.n, e.chunk, case when a.above <> '' then ragdb_internal.also_says(
+                tsvector_to_array(ragdb_internal.lexemes(a.above, config)), read_as) end as over
             from jsonb_array_elements(evidence -> 'chunks') with ordinality e (chunk, n)
+              cross join lateral (
+                select ragdb_internal.over_chunk(e.chunk) as above offset 0) a
             offset 0) c
           cross join lateral ragdb_internal.chunk_sentences(c.chunk) t
         where not ragdb_internal.quotes_question(t.sentence, question)
@@ -119,10 +121,12 @@ return pg_catalog.jsonb_build_object(
 -- have together; null for none. A sentence counts for the terms that no better one has brought yet,
 -- so sentences are picked one by one. It counts half for those of its headings alone, which may be
 -- followed by empty words, and as much as its chunk scores: what a search found first answers more
--- often (python -m bench.evidence.run).
+-- often (python -m bench.evidence.run). Where those picked are enough, one that brings less than
+-- half of what the first brought, and does not stand next to one of them, is about something else.
 create or replace function ragdb_internal.picked_sentences(
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
-  max_sentences integer, out picked ragdb_internal.evidence_sentence[], out support float8)
+  max_sentences integer, min_support float8,
+  out picked ragdb_internal.evidence_sentence[], out support float8)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -133,6 +137,7 @@ declare
   v_brought text[] := '{}';
   v_best ragdb_internal.evidence_sentence;
   v_gain float8;
+  v_least float8 := 0;
 begin
   picked := '{}';
   for v_round in 1 .. max_sentences loop
@@ -145,8 +150,14 @@ begin
       where not exists (select from unnest(picked) p
         where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
           and p.start_offset < s.end_offset and s.start_offset < p.end_offset)
+        and (w.gain >= v_least or support < min_support
+          or exists (select from unnest(picked) p
+            where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
+              and greatest(p.start_offset, s.start_offset)
+                - least(p.end_offset, s.end_offset) < 3))
       order by w.gain * s.score desc, w.gain desc, s.n limit 1;
     exit when not found or v_gain = 0;
+    v_least := coalesce(nullif(v_least, 0), v_gain / 2);
     picked := picked || v_best;
     v_brought := v_brought || v_best.lexemes || v_best.headed;
     support := ragdb_internal.weight_of(terms, v_brought, '{}') / v_total;
@@ -200,7 +211,7 @@ begin
     ragdb_internal.asked_terms(
       tsvector_to_array(ragdb_internal.lexemes(
         ragdb_internal.without_asking(question, v_config), v_config)), v_sentences),
-    v_sentences, max_sentences);
+    v_sentences, max_sentences, min_support);
   if coalesce(v_answer.support, 0) < min_support or v_answer.picked = '{}' then
     return jsonb_build_object('answer', '', 'citations', '[]'::jsonb,
       'insufficient_evidence', true, 'support', coalesce(v_answer.support, 0));
