@@ -15,9 +15,10 @@ return ragdb_internal.ends_in(asks_for_number.part, '[\wÀ-ɏ]*[Ss]tr|[Nn](?:o|r
   '|[Сс]тр|[Рр]ис|[Тт]ел|[Дд]|[Кк]в');
 
 -- Tells whether a sentence goes on from a part of a text to the one after it, which a point and
--- white space end: they are of an item's number or of an abbreviation. Some abbreviations are
--- always followed by what they are of, such as a title, or the day of a German date. Others may end
--- a sentence, but not before a digit or a small letter: one letter, consonants alone, or listed.
+-- white space end: they are of an item's number, of an abbreviation or of a bold line. Some
+-- abbreviations are always followed by what they are of, such as a title, or the day of a German
+-- date. Others may end a sentence, but not before a digit or a small letter: one letter, consonants
+-- alone, or listed.
 create or replace function ragdb_internal.goes_on(earlier text, before text, after text)
 returns boolean
 language sql immutable parallel safe
@@ -28,6 +29,7 @@ return case
   when pg_catalog.left(pg_catalog.right(pg_catalog.rtrim(before), 2), 1) collate "C"
       between 'ก' and '๛'
     then true
+  when goes_on.before ~ '^\s*\*\*[^*\n]*$' and goes_on.after ~ '^[^*\n]*\*\*\s*$' then true
   when goes_on.before ~ '^[0-9]{1,3}\.[ \t]+$' then not ragdb_internal.asks_for_number(earlier)
   when goes_on.after ~ '^[0-9]{1,3}(?:\.\s*$|\) )' then ragdb_internal.asks_for_number(before)
   when goes_on.after ~ '^[a-zß-öø-ÿğışа-џ0-9]' and (ragdb_internal.asks_for_number(before)
@@ -139,13 +141,57 @@ language sql immutable parallel safe
 return coalesce(pg_catalog.length(pg_catalog.substring(mail_head_length.text,
   '^(?:(?:From|To|Cc|Date|Subject): [^\n]*(?:\n|$)){2,}')), 0);
 
+-- Returns what a sentence of a text is beside what it says: the head of a mail (so long), a
+-- question, a heading, also a line in bold, the head of a table or the rule below it, or what leads
+-- to no list (led is 0); null for most. Bold behind the sign of an item is a term of a list.
+create or replace function ragdb_internal.role_of(
+  text text, mail_length integer, start_offset integer, sentence text, next text, led integer)
+returns text
+language sql immutable parallel safe
+return case
+  when role_of.start_offset < role_of.mail_length then 'mail'
+  when pg_catalog.starts_with(role_of.sentence, '|') and (role_of.next ~ '^\|[-:| \t]+$'
+    or role_of.sentence ~ '^\|[-:| \t]+$') then 'table'
+  when role_of.sentence ~ '^\*\*[^*\n]*[^*.!?:\s]\*\*$' and pg_catalog.substr(
+    role_of.text, role_of.start_offset, 1) in ('', E'\n') then 'heading'
+  else coalesce(ragdb_internal.opening(role_of.sentence),
+    case when role_of.led = 0 then 'lead' end) end;
+
+-- Returns the sentences of a text, their ranges in it, from 0, how long what each leads to is, what
+-- each is beside what it says, and the number of tables up to it. What is too short to be quoted is
+-- short where it begins an answer, such as Yes.
+create or replace function ragdb_internal.sentences_by_role(text text)
+returns table (start_offset integer, end_offset integer, sentence text, led integer,
+  is_citable boolean, role text, tables bigint)
+language sql immutable parallel safe
+begin atomic
+  select n.start_offset, n.end_offset, n.sentence, n.led, n.is_citable,
+    case when n.role is null and not n.is_citable and n.next_start = n.end_offset + 1
+      and pg_catalog.lag(n.role) over v = 'question' and pg_catalog.lead(n.role) over v is null
+      then 'short' else n.role end,
+    pg_catalog.count(*) filter (where n.role = 'table' and n.sentence ~ '[^-:| \t]') over v
+  from (
+    select l.*, ragdb_internal.is_citable(l.sentence), ragdb_internal.role_of(
+      sentences_by_role.text, l.mail_length, l.start_offset, l.sentence, l.next, l.led) as role
+    from (
+      select s.*, h.length as mail_length, pg_catalog.lead(s.sentence) over v as next,
+        pg_catalog.lead(s.start_offset) over v as next_start,
+        case when s.sentence ~ '[:\uff1a]["''*_)\]\u2019\u201d\u00bb]*$' then
+          ragdb_internal.led_length(sentences_by_role.text, s.end_offset) end as led
+      from (select ragdb_internal.mail_head_length(sentences_by_role.text) as length offset 0) h
+        cross join ragdb_internal.sentences(sentences_by_role.text) s
+      window v as (order by s.start_offset)) l
+    offset 0) n
+  window v as (order by n.start_offset);
+end;
+
 -- Returns the sentences of a text that may answer, their ranges in it, from 0, the words that each
--- is found by, of what follows questions those of these too, and the headings before it. The head
--- of a mail, a question, a heading or what ends in a colon is not an answer. What follows it is, as
--- on a page of frequent questions, and has the words of both; what is too short to be quoted is
--- quoted with its question, and left out where both are. What leads to a list, a table or code is
--- quoted with it. To cut a text reads it from its beginning, so what is cut already is taken as it
--- is.
+-- is found by, of what follows questions those of these too, and the headings before it, of a row
+-- the head of its table. The head of a mail, a question, a heading or what ends in a colon is no
+-- answer. What follows it is, as on a page of frequent questions, and has the words of both. What
+-- is too short to be quoted is quoted with the sentence behind it, else with its question, and left
+-- out where both are too short. What leads to a list, a table or code is quoted with it. To cut a
+-- text reads it from its beginning, so what is cut already is taken as it is.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text)
@@ -154,24 +200,21 @@ begin atomic
   select b.start, b.stop, t.sentence, b.words, b.heading
   from (
     select a.*, a.end_offset + coalesce(a.led, 0) as stop,
-      case when a.is_citable then a.start_offset
-        else pg_catalog.min(a.start_offset) filter (where a.opening is distinct from 'mail') over w
+      case when a.is_citable then coalesce(pg_catalog.min(a.start_offset)
+          filter (where a.role = 'short') over w, a.start_offset)
+        else pg_catalog.min(a.start_offset) filter (where a.role is distinct from 'mail') over w
         end as start,
       pg_catalog.string_agg(a.sentence, E'\n')
-        filter (where (a.opening in ('heading', 'mail')) is not true) over w as words,
-      pg_catalog.string_agg(a.sentence, E'\n')
-        filter (where a.opening in ('heading', 'mail')) over w as heading
+        filter (where (a.role in ('heading', 'mail', 'table')) is not true) over w as words,
+      coalesce(pg_catalog.string_agg(a.sentence, E'\n')
+          filter (where a.role in ('heading', 'mail', 'table')) over w,
+        case when pg_catalog.starts_with(a.sentence, '|')
+          then pg_catalog.string_agg(a.sentence, E'\n')
+            filter (where a.role = 'table') over (partition by a.tables) end) as heading
     from (
-      select s.*, l.led, q.opening, ragdb_internal.is_citable(s.sentence),
-        pg_catalog.count(*) filter (where q.opening is null) over (
-          order by s.start_offset rows between unbounded preceding and 1 preceding) as told
-      from (select ragdb_internal.mail_head_length(telling_sentences.text) as length offset 0) h
-        cross join ragdb_internal.sentences(telling_sentences.text) s
-        cross join lateral (select case when s.sentence ~ '[:\uff1a]["''*_)\]\u2019\u201d\u00bb]*$'
-          then ragdb_internal.led_length(telling_sentences.text, s.end_offset) end as led) l
-        cross join lateral (select case when s.start_offset < h.length then 'mail'
-          else coalesce(ragdb_internal.opening(s.sentence), case when l.led = 0 then 'lead' end)
-          end as opening) q) a
+      select r.*, pg_catalog.count(*) filter (where r.role is null) over (
+        order by r.start_offset rows between unbounded preceding and 1 preceding) as told
+      from ragdb_internal.sentences_by_role(telling_sentences.text) r) a
     window w as (partition by a.told order by a.start_offset)) b
     cross join lateral (
       select (b.start, b.stop) = (b.start_offset, b.end_offset) as is_whole offset 0) k
@@ -179,7 +222,7 @@ begin atomic
       select case when k.is_whole then b.sentence
         else pg_catalog.substr(telling_sentences.text, b.start + 1, b.stop - b.start)
         end as sentence offset 0) t
-  where b.opening is null
+  where b.role is null
     and case when k.is_whole then b.is_citable else ragdb_internal.is_citable(t.sentence) end
   order by b.start;
 end;

@@ -395,7 +395,13 @@ def test_a_second_sentence_brings_what_the_first_has_not(any_db: Connection) -> 
         ("Who pays? How are (gifts refunded?)\nVouchers are handed out.",
          "How are gifts refunded?", "Vouchers are handed out."),
         ("Are vouchers refunded? No. They never expire.",
+         "Are vouchers refunded?", "No. They never expire."),
+        ("Are vouchers refunded? No.\n\nThey never expire.",
          "Are vouchers refunded?", "Are vouchers refunded? No."),
+        ("Q: Are vouchers refunded?\nA: No.\n\nQ: Do they expire?\nA: No, they never do.",
+         "Are vouchers refunded?", "Q: Are vouchers refunded?\nA: No."),
+        ("**I want it back. Are vouchers refunded?**\n\nAsk the desk, please.",
+         "I want vouchers refunded back", "Ask the desk, please."),
         ("## How long loans last\n\nThree weeks, then they are due.\n\n## How long, how many",
          "How long do loans last?", "Three weeks, then they are due."),
     ],
@@ -517,11 +523,63 @@ def test_a_long_list_is_quoted_up_to_a_whole_line(any_db: Connection) -> None:
     assert text.startswith(said + "\n- tool number ")
 
 
+DAYS = """Nothing is due.
+
+| kind of gift | days until the refund | desk |
+|------------------------------|--------------------------------------|--------|
+| by post | three | A |
+| by hand | one | B |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How many days until the refund by post?", ["| by post | three | A |"]),
+        ("How many days until the refund by hand?", ["| by hand | one | B |"]),
+        ("How many days until the refund of the gift?", ["| by post | three | A |"]),
+        (
+            "Which desk for hand, which for post?",
+            ["| by post | three | A |", "| by hand | one | B |"],
+        ),
+    ],
+)
+def test_the_head_of_a_table_is_said_of_its_rows(
+    any_db: Connection, question: str, said: list[str]
+) -> None:
+    chunk = {"source_id": "gifts.md", "chunk_id": "g", "text": DAYS, "score": 0.9}
+    found = answer(any_db, question, {"chunks": [chunk]})
+    assert sorted((c["quote"] for c in found["citations"]), reverse=True) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("When do gifts expire?", "Gifts expire in May."),
+        # what stands next to an answer may go on with it
+        ("When do the gifts at the desk expire?", "Gifts expire in May. The desk knows more."),
+        (
+            "Do gifts expire, and where do trains stop?",
+            "Gifts expire in May. Trains stop at the desk.",
+        ),
+        ("Will gifts expire in May if trains are late?", "Gifts expire in May."),
+    ],
+)
+def test_a_sentence_about_something_else_is_not_added(
+    any_db: Connection, question: str, said: str
+) -> None:
+    """It has one common word of the question, and the first sentence is answer enough."""
+    text = "Gifts expire in May. The desk knows more. It is open. Trains stop at the desk."
+    evidence = {"chunks": [{"source_id": "a", "chunk_id": "b", "text": text, "score": 0.5}]}
+    assert answer(any_db, question, evidence)["answer"] == said
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "We never tell. Are gifts refunded?",
         "# Are gifts refunded",
+        "**Are gifts refunded**\n",
         "This is how gifts are refunded:",
         "This is **how gifts are refunded:**",
     ],
