@@ -134,14 +134,14 @@ begin atomic
 end;
 
 -- Returns how often a term counts in what a question asks for, where some lexemes are found: once,
--- but what names a thing by letters and digits, such as X200, four times if it is not among them.
--- What a text says of another thing is no answer.
+-- but what names a thing by letters and digits, such as X200, or a version or a clause, such as
+-- 4.2.1, four times if it is not among them. What a text says of another thing is no answer.
 create or replace function ragdb_internal.missed(lexeme text, found_lexemes text[])
 returns integer
 language sql immutable parallel safe
 return case
-  when missed.lexeme ~ '^[[:alpha:]]{1,4}[0-9]' and missed.lexeme <> all (missed.found_lexemes)
-    then 4 else 1 end;
+  when missed.lexeme ~ '^(?:[[:alpha:]]{1,4}[0-9]|[0-9]+(?:\.[0-9]+)+$)'
+    and missed.lexeme <> all (missed.found_lexemes) then 4 else 1 end;
 
 -- Returns the lexemes of the chunks of evidence and of what stands over them, each once.
 create or replace function ragdb_internal.evidence_lexemes(evidence jsonb, text_config text)
@@ -228,5 +228,6 @@ comment on function ragdb.rag_enough_context_gate is
   'their idf where the caller may read the corpus ("how long", "tell me about" and their like are '
   'no terms). A term is there also as what read_as shows: what the corpus takes it for, mended or '
   'as a synonym, with the share of it that each lexeme stands for. A term of letters and digits, '
-  'such as X200, weighs four times if it is missing. Returns enough with all it was decided by. '
+  'such as X200, or a version, such as 4.2, weighs four times if it is missing. Returns enough '
+  'with all it was decided by. '
   'min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.';

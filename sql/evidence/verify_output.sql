@@ -35,7 +35,8 @@ return pg_catalog.jsonb_build_object('verifier_id', verifier)
     else pg_catalog.jsonb_build_object('status', 'fail', 'codes', codes) end;
 
 -- Returns the words of a question that are among some terms, as a list; null for none. The gate's
--- terms are stems, and a reader knows the words that were asked.
+-- terms are stems, and a reader knows the words that were asked. A version, such as 4.2, is one
+-- word.
 create or replace function ragdb_internal.missing_words(question text, terms text[], config text)
 returns text
 language sql immutable parallel safe
@@ -43,12 +44,24 @@ return (
   select pg_catalog.string_agg(a.word, ', ' order by a.n)
   from (
     select w.word, pg_catalog.min(w.n) as n
-    from pg_catalog.unnest(ragdb_internal.all_words(
-        pg_catalog.lower(ragdb_internal.plain(missing_words.question) collate "C")))
-      with ordinality w (word, n)
-    where pg_catalog.tsvector_to_array(ragdb_internal.text_vector(w.word, missing_words.config))
+    from (
+        select q.asked, '[0-9]+(?:\.[0-9]+)+' as version
+        from (select pg_catalog.lower(ragdb_internal.plain(missing_words.question) collate "C")
+          as asked) q) q
+      cross join lateral pg_catalog.unnest(ragdb_internal.all_words(
+          pg_catalog.regexp_replace(q.asked, q.version, ' ', 'g')) || array(
+        select v.version[1] from pg_catalog.regexp_matches(q.asked, q.version, 'g') v (version)))
+        with ordinality w (word, n)
+    where pg_catalog.tsvector_to_array(ragdb_internal.lexemes(w.word, missing_words.config))
       && missing_words.terms
     group by w.word) a);
+
+-- Returns in words what of its question the evidence of a run lacks; nothing where it has all.
+create or replace function ragdb_internal.lack_of(run jsonb) returns text
+language sql immutable parallel safe
+return coalesce('; it lacks ' || ragdb_internal.missing_words(run ->> 'question',
+  array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),
+  ragdb_internal.evidence_config(run -> 'pack')), '');
 
 -- Returns in words why the gate of a run said no. The scores are rounded away from each other: two
 -- that are near would read as one.
@@ -63,10 +76,7 @@ return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
         || ', not ' || pg_catalog.to_char(
           pg_catalog.ceil((run #>> '{gate,min_score}')::numeric * 100) / 100, 'FM0.00')
       else '' end
-    || coalesce('; it lacks ' || ragdb_internal.missing_words(run ->> 'question',
-      array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),
-      ragdb_internal.evidence_config(run -> 'pack')), '')
-  end;
+    || ragdb_internal.lack_of(run) end;
 
 -- Returns in words why a run of this status has no answer; null for one that has.
 create or replace function ragdb_internal.run_reason(run jsonb, status text) returns text
@@ -77,7 +87,8 @@ return case run_reason.status
     select pg_catalog.string_agg(p.problem, '; ' order by p.n)
     from pg_catalog.jsonb_array_elements_text(run -> 'problems') with ordinality p (problem, n))
   else case when run #> '{gate,enough}' = 'false' then ragdb_internal.gate_reason(run)
-    else coalesce(run #>> '{summary,retrieval_skipped}', 'the corpus does not say') end
+    else coalesce(run #>> '{summary,retrieval_skipped}',
+      'the corpus does not say' || ragdb_internal.lack_of(run)) end
 end;
 
 -- Returns a run with its output, what is wrong with it, and the status that these come to.
