@@ -7,21 +7,31 @@
 create or replace function ragdb_internal.english_courtesies() returns text[]
 language sql immutable parallel safe
 return array[
-  '(?:hi|hello|hey|good\s+(?:morning|day|afternoon|evening))(?:\s+(?:there|all|everyone))?'
-    '\s*[,!]\s+',
-  '(?:(?:please|kindly)[\s,]+|(?:can|could|would|will)\s+you\s+(?:please\s+|kindly\s+)?'
-    '(?=(?:tell|show|give|help|explain|describe|summari[sz]e|list)\s))'
+  '(?:hi|hello|hey|good\s+(?:morning|day|afternoon|evening))(?:\s+(?:there|all|everyone|team))?'
+    '(?:\s*[,!.]\s+|\s+(?=(?:how|wh(?:at|y|en|ere|ich|o)|can|could|do(?:es)?|is|are|i|please)\s))',
+  'dear(?:\s+[^\s,.?!]+){1,4},\s+',
+  'sorry\s+(?:to\s+bother\s+you|for\s+(?:bothering\s+you|asking))(?:[\s,]+but|[,.!:])\s+',
+  '(?:i\s+have\s+|just\s+)?(?:an?(?:other)?\s+|one\s+(?:more\s+)?)?(?:quick\s+|short\s+|simple\s+)?'
+    '(?:question|thing)\s*[-:,.]\s+',
+  '(?:please\s+help|(?:can|could)\s+(?:you|(?:any|some)(?:one|body))\s+help)(?:\s+(?:me|us))?'
+    '\s*[.!?,:]\s+',
+  '(?:(?:please|kindly)[\s,]+|(?:can|could|would|will)\s+(?:you|(?:any|some)(?:one|body))\s+'
+    '(?:please\s+|kindly\s+)?(?=(?:tell|show|give|help|explain|describe|summari[sz]e|list)\s))'
     '(?:(?:explain|describe|summari[sz]e|list)\s+)?',
   '(?:explain|describe|summari[sz]e|list)\s+(?:(?:to\s+)?(?:me|us)\s+)?(?=(?:the|an?|all|any'
     '|every|each|some|my|your|our|their|its|this|these|if|whether|how|what|why|when|where'
     '|wh(?:ich|o(?:se)?))\s)',
   '(?:tell|show|give|help)\s+(?:me|us)\s+(?:(?:more|some|all|any|an?)\s+)?(?:(?:information'
     '|info|details|help|overview|summary|list)\s+)?(?:(?:about|on|of|with|to)\s+)?',
-  'i(?:\s+would|[''’]d)?\s+(?:like|want|need)\s+(?:(?:some\s+)?(?:help|information|info|details)'
-    '\s+(?:about|on|with)|to\s+(?:know|ask|learn|find\s+out|understand)(?:\s+(?:more\s+)?about)?)'
-    '\s+',
+  '(?:i(?:\s+would|[''’]d)?\s+(?:like|want|need)|i(?:\s+am|[''’]?m)\s+(?:trying|looking))\s+'
+    '(?:(?:for\s+)?(?:(?:some|any)\s+)?(?:help|information|info|details)\s+(?:about|on|with)'
+    '|to\s+(?:know|ask|learn|(?:find|figure)\s+out|understand)(?:\s+(?:more\s+)?about)?)\s+',
+  '(?:(?:i\s+(?:was|am)|i[''’]?m)\s+)?(?:just\s+)?wondering[\s,]+',
   'do\s+you\s+know\s+(?=(?:if|whether|how|what|why|when|where|wh(?:ich|o(?:se)?))\s)',
-  '(?:is|are)\s+there\s+(?:a|any)\s+ways?\s+(?:to|of)\s+',
+  '(?:does\s+(?:any|some)(?:one|body)\s+know|what\s+do\s+you\s+know\s+about)\s*:?\s+',
+  '(?:do(?:es)?\s+(?:you|(?:any|some)(?:one|body))\s+have\s+)?(?:any|some)\s+'
+    '(?:idea|info(?:rmation)?|details)\s+(?:(?:about|on)\s+)?',
+  '(?:is|are)\s+there\s+(?:a|any)\s+ways?\s+(?:to|of)\s+', 'is\s+it\s+possible\s+(?:to|that)\s+',
   'what\s+happens\s+(?=(?:if|when|after|to|with)\s)',
   '(?:what|where|who|how|when)s\s+(?=(?:the|an?|my|your|our|their|this|that)\s)'];
 
@@ -71,8 +81,10 @@ return pg_catalog.string_to_array(pg_catalog.translate(
 -- what an answer takes, and few questions have such a word.
 create or replace function ragdb_internal.courteous() returns text[]
 language sql immutable parallel safe
-return '{hi,hello,hey,good,please,kindly,you,me,us,i,i''d,explain,describe,summarize,summarise,list,
-  way,ways,happens,whats,wheres,whos,hows,whens,thanks,thank,
+return '{hi,hello,hey,good,please,kindly,you,me,us,i,i''d,i''m,im,explain,describe,summarize,
+  summarise,list,way,ways,happens,whats,wheres,whos,hows,whens,thanks,thank,thx,regards,dear,sorry,
+  question,thing,anyone,anybody,someone,somebody,wondering,possible,
+  idea,info,information,details,
   hallo,guten,bitte,mir,uns,ich,wissen,weißt,weisst,möglichkeit,passiert,danke,dank,
   bonjour,bonsoir,s''il,nous,moi,je,j''aimerais,savez,sais,merci,
   hola,buenos,buenas,favor,puedes,puede,pueden,podría,podrías,dime,dígame,digame,cuéntame,cuentame,
@@ -98,15 +110,19 @@ begin
   v_bare := regexp_replace(regexp_replace(question,
       E'((?:^|[.!?])\\s*¿?)(?:' || array_to_string(ragdb_internal.english_courtesies()
         || ragdb_internal.other_courtesies(), '|') || ')+', E'\\1', 'gi'),
-    E'[\\s,]+(?:please|thanks|thank\\s+you|bitte|danke|vielen\\s+dank|merci|s[''’]il\\s+(?:vous|te)'
-      '\\s+pla[iî]t|por\\s+favor|gracias|пожалуйста|[Сс]пасибо)(?=[\\s.!?]*$)', '', 'i');
+    E'(?:[\\s,]+(?:please|thanks|thx|thank\\s+you|bitte|danke|vielen\\s+dank|merci|s[''’]il\\s+'
+      '(?:vous|te)\\s+pla[iî]t|por\\s+favor|gracias|пожалуйста|[Сс]пасибо)(?:\\s+(?:in\\s+advance'
+      '|a\\s+lot|(?:so|very)\\s+much))?)?(?:[\\s.!?]+(?:best|kind|warm)\\s+regards'
+      '(?:[\\s,]+[^\\s,]+){0,3})?'
+      '(?=[\\s.!?]*$)', '', 'i');
   return case when v_bare ~ '[^[:space:][:punct:]¿]' then v_bare else question end;
 end $$;
 
 -- Returns a question without the words that its answer seldom repeats: its courtesy; those that
 -- ask for a measure, such as "how long", in English and German (bench/results.md, "Words that ask
 -- for a measure"); "explain" at the beginning; "work", "mean" and "say" in "how does X work", "what
--- does X mean", "what did X say"; and those of other languages that ask and that their stop words
+-- does X mean", "what did X say"; "get", "need" and the like in "can I get"; would, must and the
+-- like, something and anyone; and those of other languages that ask and that their stop words
 -- lack, as "wann". A capital within a question may begin a name, such as Wen. What asks is looked
 -- for in one script, because a session keeps few patterns ready.
 create or replace function ragdb_internal.without_asking(question text, config text) returns text
@@ -121,11 +137,15 @@ declare
     '|vielen?|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit|schwer|schnell|spät|teuer))\\M', '', 'gi');
 begin
   if ragdb_internal.question_words(v_left) && '{work,works,mean,say,said,mention,mentioned,discuss,'
-      'discussed,talk,talked,decide,decided,agree,agreed,take}' then
-    v_left := regexp_replace(v_left,
+      'discussed,talk,talked,decide,decided,agree,agreed,take,get,need,want,use,find,know,would,'
+      'could,must,might,shall,something,anything,someone,anyone,somebody,anybody}' then
+    v_left := regexp_replace(regexp_replace(v_left,
+      E'\\m(?:would|could|must|might|shall|(?:some|any)(?:thing|one|body))\\M|(?<=\\m(?:d(?:o|id)'
+      '|can|could|shall|should|will|would|may|might|must)\\s(?:i|we|you|they)\\s)(?:get|need|want'
+      '|use|find|know)\\M', '', 'gi'),
       E'(\\m(?:how|what)\\s+(?:do|does|did)\\s(?!(?:it|this|that|they|you|we)\\s)[^.?!]*)'
       '\\s(?:work|mean)(?=[\\s.?!]*$)'
-      '|(\\m(?:did|do|does|was|were|has|have)\\s(?:[^.?!\\s]+\\s){0,4}?)'
+      '|(\\m(?:did|do|does|was|were|has|have)\\s(?:\\S*[^.?!\\s]\\s){0,4}?)'
       '(?:say|said|mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?|decided?|agreed?|take)\\M',
       E'\\1\\2', 'i');
   end if;

@@ -2655,9 +2655,9 @@ class Functions(Caller):
         it, weighed by their idf where the caller may read the corpus ("how long", "tell me
         about" and their like are no terms). A term is there also as what read_as shows: what
         the corpus takes it for, mended or as a synonym, with the share of it that each lexeme
-        stands for. A term of letters and digits, such as X200, weighs four times if it is
-        missing. Returns enough with all it was decided by. min_score_by is caller, corpus or
-        none. Raises RG400, RG413, RG460.
+        stands for. A term of letters and digits, such as X200, or a version, such as 4.2,
+        weighs four times if it is missing. Returns enough with all it was decided by.
+        min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
         """
         return self._value(calls.RAG_ENOUGH_CONTEXT_GATE, locals())
 

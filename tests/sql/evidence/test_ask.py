@@ -320,7 +320,20 @@ def test_a_corpus_of_two_documents_answers_what_it_says(base: Database, question
 
 @pytest.mark.parametrize(
     "courtesy",
-    ["Could you please tell me {}?", "Hello, I want to know {}.", "do you know {}? Thank you"],
+    [
+        "Could you please tell me {}?",
+        "Hello, I want to know {}.",
+        "do you know {}? Thank you",
+        "hi {}",
+        "Hello. {}?",
+        "Dear support team, does anyone know {}? Thanks a lot! Best regards, Tim Moss",
+        "sorry to bother you, but could anybody explain {}",
+        "Quick question: {}? thx",
+        "one more thing - any idea {}?",
+        "Can you help me? I'm trying to find out {}",
+        "I was just wondering {}, thank you in advance.",
+        "What do you know about {}?",
+    ],
 )
 def test_courtesy_is_no_part_of_a_question(base: Database, courtesy: str) -> None:
     """Such words are in few texts, so questions that a corpus answers were refused."""
@@ -355,6 +368,46 @@ def test_a_word_counts_as_what_a_search_takes_it_for(
     assert row.gate["coverage"] == 1
     # what the question is read as is its text, which not all corpora keep
     assert "read_as" not in json.dumps(row.trace_summary)
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("What must I know, and could I get gifts?", ["gift"]),
+        ("do we need something or someone for vouchers", ["voucher"]),
+        ("Would they use the gifts?", ["gift"]),
+        ("What does § 4.2 say?", ["2", "4", "4.2"]),
+        # to know, get and use may be asked about
+        ("know how, use and needs of a find", ["find", "know", "need", "use"]),
+    ],
+)
+def test_light_words_are_not_looked_for(base: Database, question: str, terms: list[str]) -> None:
+    left = "select tsvector_to_array(ragdb_internal.lexemes(ragdb_internal.without_asking(%s), %s))"
+    assert scalar(base.connection, left, question, "english") == terms
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "lacks"),
+    [
+        ("Does the tool support release 4.1?", "answered", None),
+        ("Does the tool support release 5.3?", "insufficient", "5.3"),
+        ("Does the tool support release 1.0.7?", "insufficient", "1.0.7"),
+    ],
+)
+def test_another_version_is_no_answer(
+    base: Database, question: str, status: str, lacks: str | None
+) -> None:
+    base.put_text("docs", "tool.md", "The tool support begins with release 4.1 and 1 of 3.")
+    row = alike(base, "docs", question)
+    assert (row.status, (row.reason or "").partition("; it lacks ")[2] or None) == (status, lacks)
+
+
+def test_a_refusal_by_the_evidence_names_what_is_missing(base: Database) -> None:
+    row = in_sql(
+        base, "docs", "Do vouchers expire with shipping in five days of gold?", sentences=1
+    )
+    assert row.gate["enough"] is True
+    assert (row.status, row.reason) == ("insufficient", "the corpus does not say; it lacks gold")
 
 
 MANUALS = {"X200": 4000, "Z9": 5200}
