@@ -131,6 +131,7 @@ as $$
 declare
   v_letters integer := ragdb_internal.quoted_letters(cited.quote);
   v_found record;
+  v_claim integer;
 begin
   if v_letters < rules.min_quote then
     checked.code := 'QUOTE_TOO_SHORT';
@@ -150,6 +151,16 @@ begin
   if cited.start_claim is not null
     and (ragdb_internal.as_integer(cited.start_claim), ragdb_internal.as_integer(cited.end_claim))
       is distinct from (checked.start_offset, checked.end_offset) then
+    v_claim := ragdb_internal.code_points(
+      cited.text, ragdb_internal.as_integer(cited.start_claim), rules.offsets);
+    -- a chunk may say the same several times
+    if ragdb_internal.apart_at(substr(cited.text, greatest(v_claim, 1)), cited.quote)
+        = least(v_claim, 1) + 1 and ragdb_internal.as_integer(cited.end_claim)
+        = ragdb_internal.units(cited.text, v_claim + length(cited.quote), rules.offsets) then
+      checked.start_offset := ragdb_internal.as_integer(cited.start_claim);
+      checked.end_offset := ragdb_internal.as_integer(cited.end_claim);
+      return checked;
+    end if;
     checked.code := 'OFFSETS_CORRECTED';
     checked.message := 'the quote stands elsewhere than the citation says';
     checked.is_advisory := true;

@@ -798,3 +798,34 @@ def test_what_cannot_be_checked_is_refused(
     with pytest.raises(psycopg.Error) as caught:
         db.execute(query.encode(), {"output": output, "evidence": json.dumps(EVIDENCE)} | arguments)
     assert caught.value.sqlstate == ("RG400" if arguments else "RG460")
+
+
+@pytest.mark.parametrize("offsets", COUNTS)
+def test_a_quote_that_a_chunk_has_twice_stands_where_the_citation_says(
+    db: Connection, offsets: str
+) -> None:
+    quote = "Cards are void"
+    text = f"{quote} \U0001f600 {quote}ly Und \u00fcber {quote}"
+    evidence = {"chunks": [{"source_id": "a.md", "chunk_id": "c1", "text": text}]}
+    count = COUNTS[offsets]
+
+    def checked(start: int, end: int) -> tuple[str | None, int, int]:
+        claim = {"source_id": "a.md", "chunk_id": "c1", "quote": quote}
+        claim |= {"start": count(text[:start]), "end": count(text[:end])}
+        row = db.execute(
+            "select code, start_offset, end_offset from ragdb.check_citations(%s, %s,"
+            " offsets => %s)",
+            (Jsonb({"answer": quote, "citations": [claim]}), Jsonb(evidence), offsets),
+        ).fetchone()
+        assert row is not None
+        return row
+
+    first, within, last = (m.start() for m in re.finditer(re.escape(quote), text))
+    for start in (first, last):
+        end = start + len(quote)
+        assert checked(start, end) == (None, count(text[:start]), count(text[:end]))
+    corrected = ("OFFSETS_CORRECTED", 0, count(quote))
+    # within a word, too short, and where something else stands
+    assert checked(within, within + len(quote)) == corrected
+    assert checked(last, last + len(quote) - 1) == corrected
+    assert checked(last - 2, last - 2 + len(quote)) == corrected
