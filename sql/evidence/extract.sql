@@ -77,8 +77,9 @@ begin
         offset 0) w);
 end $$;
 
--- Returns the terms of a question with what each weighs among these sentences.
-create or replace function ragdb_internal.asked_terms(lexemes text[],
+-- Returns the terms of a question with what each weighs among these sentences; of what it only
+-- tells, those that one of them has.
+create or replace function ragdb_internal.asked_terms(lexemes text[], told text[],
   sentences ragdb_internal.evidence_sentence[]) returns ragdb_internal.asked_term[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -90,7 +91,8 @@ begin
     from unnest(asked_terms.lexemes) a (lexeme)
       cross join lateral (
         select count(*)::integer as df from unnest(sentences) s
-        where a.lexeme = any (s.lexemes) or a.lexeme = any (s.headed)) d);
+        where a.lexeme = any (s.lexemes) or a.lexeme = any (s.headed)) d
+    where d.df > 0 or a.lexeme <> all (asked_terms.told));
 end $$;
 
 -- Returns what those of some terms weigh that are among these lexemes, and half of it for those
@@ -210,7 +212,8 @@ begin
   v_answer := ragdb_internal.picked_sentences(
     ragdb_internal.asked_terms(
       tsvector_to_array(ragdb_internal.lexemes(
-        ragdb_internal.without_asking(question, v_config), v_config)), v_sentences),
+        ragdb_internal.without_asking(question, v_config), v_config)),
+      ragdb_internal.told_lexemes(question, v_config), v_sentences),
     v_sentences, max_sentences, min_support);
   if coalesce(v_answer.support, 0) < min_support or v_answer.picked = '{}' then
     return jsonb_build_object('answer', '', 'citations', '[]'::jsonb,

@@ -190,6 +190,7 @@ declare
   v_config text;
   v_found text[];
   v_read_as jsonb;
+  v_told text[];
   v_chunks integer;
   v_terms integer;
   v_coverage float8;
@@ -203,13 +204,15 @@ begin
   v_found := ragdb_internal.evidence_lexemes(v_evidence, v_config);
   v_read_as := ragdb_internal.read_as(v_basis.corpus, query, v_config, v_found);
   v_found := ragdb_internal.also_says(v_found, v_read_as);
+  v_told := ragdb_internal.told_lexemes(query, v_config);
   select count(*), coalesce(
       sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))
         / sum(t.weight * ragdb_internal.missed(t.lexeme, v_found) order by t.lexeme collate "C"),
       0), coalesce(array_agg(t.lexeme order by t.lexeme collate "C")
       filter (where t.lexeme <> all (v_found)), '{}')
     into v_terms, v_coverage, v_missing
-    from ragdb_internal.weighed_terms(v_basis.corpus, query, v_config) t;
+    from ragdb_internal.weighed_terms(v_basis.corpus, query, v_config) t
+    where t.lexeme = any (v_found) or t.lexeme <> all (v_told);
   return jsonb_build_object(
     'enough', v_chunks >= min_chunks and v_coverage >= min_coverage
       and coalesce(v_basis.best_score, 0) >= coalesce(min_score, v_basis.floor, 0),
@@ -225,9 +228,9 @@ comment on function ragdb.rag_enough_context_gate is
   'Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best score '
   'of min_score (0 to 1; null: the floor that the corpus has for the mode of the trace, else '
   '0) or more, and min_coverage (0 to 1) of the query''s terms somewhere in it, weighed by '
-  'their idf where the caller may read the corpus ("how long", "tell me about" and their like are '
-  'no terms). A term is there also as what read_as shows: what the corpus takes it for, mended or '
-  'as a synonym, with the share of it that each lexeme stands for. A term of letters and digits, '
-  'such as X200, or a version, such as 4.2, weighs four times if it is missing. Returns enough '
-  'with all it was decided by. '
-  'min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.';
+  'their idf where the caller may read the corpus ("how long", "tell me about" and their like '
+  'are no terms, nor is what a question only tells and the evidence lacks). A term is there '
+  'also as what read_as shows: what the corpus takes it for, mended or as a synonym, with the '
+  'share of it that each lexeme stands for. A term of letters and digits, such as X200, or a '
+  'version, such as 4.2, weighs four times if it is missing. Returns enough with all it was '
+  'decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.';

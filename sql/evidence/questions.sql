@@ -83,8 +83,7 @@ create or replace function ragdb_internal.courteous() returns text[]
 language sql immutable parallel safe
 return '{hi,hello,hey,good,please,kindly,you,me,us,i,i''d,i''m,im,explain,describe,summarize,
   summarise,list,way,ways,happens,whats,wheres,whos,hows,whens,thanks,thank,thx,regards,dear,sorry,
-  question,thing,anyone,anybody,someone,somebody,wondering,possible,
-  idea,info,information,details,
+  question,thing,anyone,anybody,someone,somebody,wondering,possible,idea,info,information,details,
   hallo,guten,bitte,mir,uns,ich,wissen,weißt,weisst,möglichkeit,passiert,danke,dank,
   bonjour,bonsoir,s''il,nous,moi,je,j''aimerais,savez,sais,merci,
   hola,buenos,buenas,favor,puedes,puede,pueden,podría,podrías,dime,dígame,digame,cuéntame,cuentame,
@@ -154,6 +153,30 @@ begin
   return coalesce(regexp_replace(v_left, coalesce(
     ragdb_internal.asking_words(ascii(substring(v_left, E'[^\\u0001-\\u036f\\u2000-\\u206f]'))),
     ragdb_internal.asking_words(config)), ' ', 'g'), v_left);
+end $$;
+
+-- Returns the lexemes of what a question tells beside what it asks, as in "I cook for my kids. How
+-- many eggs?", without names and numbers. None where what it asks has no word of its own.
+create or replace function ragdb_internal.told_lexemes(question text, config text) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text constant text := ragdb_internal.asked_for(question);
+  v_asked text[];
+begin
+  if v_text !~ E'[.!]\\s+\\S[^?]*\\?|\\?\\s+\\S' then
+    return '{}';
+  end if;
+  v_asked := tsvector_to_array(ragdb_internal.lexemes(ragdb_internal.without_asking((
+    select string_agg(s.sentence, ' ') from ragdb_internal.sentences(v_text) s
+    where ragdb_internal.opening(s.sentence) = 'question')), config));
+  return case when v_asked = '{}' then v_asked else array(
+    select t.lexeme
+    from unnest(tsvector_to_array(ragdb_internal.lexemes(regexp_replace(
+      ragdb_internal.without_asking(v_text),
+      E'(?<=[[:alnum:],;]\\s)[[:upper:]]\\S*|\\S*[0-9]\\S*', ' ', 'g'), config))) t (lexeme)
+    where t.lexeme <> all (v_asked)) end;
 end $$;
 
 -- Returns what the lexemes of a text say in the words of a question: themselves, and each lexeme of

@@ -2653,11 +2653,12 @@ class Functions(Caller):
         score of min_score (0 to 1; null: the floor that the corpus has for the mode of the
         trace, else 0) or more, and min_coverage (0 to 1) of the query's terms somewhere in
         it, weighed by their idf where the caller may read the corpus ("how long", "tell me
-        about" and their like are no terms). A term is there also as what read_as shows: what
-        the corpus takes it for, mended or as a synonym, with the share of it that each lexeme
-        stands for. A term of letters and digits, such as X200, or a version, such as 4.2,
-        weighs four times if it is missing. Returns enough with all it was decided by.
-        min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
+        about" and their like are no terms, nor is what a question only tells and the evidence
+        lacks). A term is there also as what read_as shows: what the corpus takes it for,
+        mended or as a synonym, with the share of it that each lexeme stands for. A term of
+        letters and digits, such as X200, or a version, such as 4.2, weighs four times if it
+        is missing. Returns enough with all it was decided by. min_score_by is caller, corpus
+        or none. Raises RG400, RG413, RG460.
         """
         return self._value(calls.RAG_ENOUGH_CONTEXT_GATE, locals())
 

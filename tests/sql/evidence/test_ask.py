@@ -387,6 +387,27 @@ def test_light_words_are_not_looked_for(base: Database, question: str, terms: li
 
 
 @pytest.mark.parametrize(
+    ("question", "status", "missing"),
+    [
+        ("my cousin bought a lamp on saturday. How are gifts refunded?", "answered", []),
+        ("Do vouchers expire? my cousin is already worrying about hers.", "answered", []),
+        # what is told counts where the corpus says it
+        ("i have vouchers and a lamp. Do they expire?", "answered", []),
+        # names and numbers say of what is asked
+        ("my lamp is a Philips P777. How are gifts refunded?", "insufficient", ["p777", "philip"]),
+        # where what asks has no word of its own, what is told is asked
+        ("my lamp broke on saturday. What do I do?", "insufficient", ["broke", "lamp", "saturday"]),
+        ("vouchers expire. Do lamps break?", "insufficient", ["break", "lamp"]),
+    ],
+)
+def test_what_a_question_only_tells_need_not_be_said(
+    base: Database, question: str, status: str, missing: list[str]
+) -> None:
+    row = alike(base, "docs", question)
+    assert (row.status, row.gate["missing_terms"]) == (status, missing)
+
+
+@pytest.mark.parametrize(
     ("question", "status", "lacks"),
     [
         ("Does the tool support release 4.1?", "answered", None),
