@@ -75,15 +75,15 @@ return array[
 create or replace function ragdb_internal.question_words(question text) returns text[]
 language sql immutable parallel safe
 return pg_catalog.string_to_array(pg_catalog.translate(
-  pg_catalog.lower(question_words.question), E'.,!?¿-’\n\r\t', E'      ''   '), ' ');
+  pg_catalog.lower(question_words.question), E'.,!?¿-:’\n\r\t', E'       ''   '), ' ');
 
 -- Returns words of which each kind of courtesy has one. To make its patterns ready takes a tenth of
 -- what an answer takes, and few questions have such a word.
 create or replace function ragdb_internal.courteous() returns text[]
 language sql immutable parallel safe
-return '{hi,hello,hey,good,please,kindly,you,me,us,i,i''d,i''m,im,explain,describe,summarize,
-  summarise,list,way,ways,happens,whats,wheres,whos,hows,whens,thanks,thank,thx,regards,dear,sorry,
-  question,thing,anyone,anybody,someone,somebody,wondering,possible,idea,info,information,details,
+return '{hi,hello,hey,good,please,kindly,tell,show,give,help,know,like,want,need,trying,looking,
+  explain,describe,summarize,summarise,list,way,ways,happens,whats,wheres,whos,hows,whens,thanks,
+  thank,thx,regards,dear,sorry,question,thing,wondering,possible,idea,info,information,details,
   hallo,guten,bitte,mir,uns,ich,wissen,weißt,weisst,möglichkeit,passiert,danke,dank,
   bonjour,bonsoir,s''il,nous,moi,je,j''aimerais,savez,sais,merci,
   hola,buenos,buenas,favor,puedes,puede,pueden,podría,podrías,dime,dígame,digame,cuéntame,cuentame,
@@ -162,19 +162,19 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_text constant text := ragdb_internal.asked_for(question);
   v_asked text[];
 begin
-  if v_text !~ E'[.!]\\s+\\S[^?]*\\?|\\?\\s+\\S' then
+  if strpos(translate(question, E'.!\n', '?? '), '? ') = 0 then  -- most are one sentence
     return '{}';
   end if;
   v_asked := tsvector_to_array(ragdb_internal.lexemes(ragdb_internal.without_asking((
-    select string_agg(s.sentence, ' ') from ragdb_internal.sentences(v_text) s
+    select string_agg(s.sentence, ' ')
+    from ragdb_internal.sentences(ragdb_internal.asked_for(question)) s
     where ragdb_internal.opening(s.sentence) = 'question')), config));
   return case when v_asked = '{}' then v_asked else array(
     select t.lexeme
     from unnest(tsvector_to_array(ragdb_internal.lexemes(regexp_replace(
-      ragdb_internal.without_asking(v_text),
+      ragdb_internal.without_asking(question),
       E'(?<=[[:alnum:],;]\\s)[[:upper:]]\\S*|\\S*[0-9]\\S*', ' ', 'g'), config))) t (lexeme)
     where t.lexeme <> all (v_asked)) end;
 end $$;

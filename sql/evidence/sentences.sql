@@ -29,7 +29,8 @@ return case
   when pg_catalog.left(pg_catalog.right(pg_catalog.rtrim(before), 2), 1) collate "C"
       between 'ก' and '๛'
     then true
-  when goes_on.before ~ '^\s*\*\*[^*\n]*$' and goes_on.after ~ '^[^*\n]*\*\*\s*$' then true
+  when pg_catalog.strpos(goes_on.before, '**') > 0 and goes_on.before ~ '^\s*\*\*[^*\n]*$'
+    and goes_on.after ~ '^[^*\n]*\*\*\s*$' then true
   when goes_on.before ~ '^[0-9]{1,3}\.[ \t]+$' then not ragdb_internal.asks_for_number(earlier)
   when goes_on.after ~ '^[0-9]{1,3}(?:\.\s*$|\) )' then ragdb_internal.asks_for_number(before)
   when goes_on.after ~ '^[a-zß-öø-ÿğışа-џ0-9]' and (ragdb_internal.asks_for_number(before)
@@ -152,8 +153,9 @@ return case
   when role_of.start_offset < role_of.mail_length then 'mail'
   when pg_catalog.starts_with(role_of.sentence, '|') and (role_of.next ~ '^\|[-:| \t]+$'
     or role_of.sentence ~ '^\|[-:| \t]+$') then 'table'
-  when role_of.sentence ~ '^\*\*[^*\n]*[^*.!?:\s]\*\*$' and pg_catalog.substr(
-    role_of.text, role_of.start_offset, 1) in ('', E'\n') then 'heading'
+  when pg_catalog.starts_with(role_of.sentence, '**')
+    and role_of.sentence ~ '^\*\*[^*\n]*[^*.!?:\s]\*\*$' and pg_catalog.substr(
+      role_of.text, role_of.start_offset, 1) in ('', E'\n') then 'heading'
   else coalesce(ragdb_internal.opening(role_of.sentence),
     case when role_of.led = 0 then 'lead' end) end;
 
