@@ -383,8 +383,11 @@ def test_a_word_counts_as_what_a_search_takes_it_for(
     ],
 )
 def test_light_words_are_not_looked_for(base: Database, question: str, terms: list[str]) -> None:
-    left = "select tsvector_to_array(ragdb_internal.lexemes(ragdb_internal.without_asking(%s), %s))"
-    assert scalar(base.connection, left, question, "english") == terms
+    left = (
+        "select tsvector_to_array(ragdb_internal.lexemes("
+        "ragdb_internal.without_asking(%s, 'english'), 'english'))"
+    )
+    assert scalar(base.connection, left, question) == terms
 
 
 @pytest.mark.parametrize(
