@@ -120,6 +120,7 @@ as $$
 declare
   v_evidence constant jsonb := ragdb_internal.evidence_of(evidence);
   v_config text;
+  v_asked text;
   v_sentences ragdb_internal.evidence_sentence[];
   v_answer record;
 begin
@@ -132,11 +133,11 @@ begin
         hint = 'leave them out for 2 and 0.5';
   end if;
   v_config := ragdb_internal.evidence_config(v_evidence);
-  v_sentences := ragdb_internal.read_sentences(v_evidence, v_config, question, read_as);
+  v_asked := ragdb_internal.without_asking(question, v_config);
+  v_sentences := ragdb_internal.read_sentences(v_evidence, v_config, question, v_asked, read_as);
   v_answer := ragdb_internal.picked_sentences(
-    ragdb_internal.asked_terms(tsvector_to_array(
-        ragdb_internal.lexemes(ragdb_internal.without_asking(question, v_config), v_config)),
-      ragdb_internal.told_lexemes(question, v_config), v_sentences),
+    ragdb_internal.asked_terms(tsvector_to_array(ragdb_internal.lexemes(v_asked, v_config)),
+      ragdb_internal.told_lexemes(question, v_asked, v_config), v_sentences),
     v_sentences, max_sentences, min_support);
   if coalesce(v_answer.support, 0) < min_support or v_answer.picked = '{}' then
     return jsonb_build_object('answer', '', 'citations', '[]'::jsonb,

@@ -117,11 +117,11 @@ begin
     basis.best_score, ragdb_internal.best_of(evidence -> 'chunks'));
 end $$;
 
--- Returns the terms of a question with their idf in a corpus; 1 each without a corpus. A term
+-- Returns the terms of what is asked with their idf in a corpus; 1 each without a corpus. A term
 -- weighs its idf: a word that few chunks have says more than one that most have, and one that none
 -- has says the most.
 create or replace function ragdb_internal.weighed_terms(
-  corpus ragdb.corpora, question text, text_config text)
+  corpus ragdb.corpora, asked text, text_config text)
 returns table (lexeme text, weight float8)
 language sql stable parallel safe
 begin atomic
@@ -129,8 +129,7 @@ begin atomic
     else ragdb_internal.cautious_idf((w.whole).chunks, t.df) end
   from (select ragdb_internal.whole_of(weighed_terms.corpus) as whole offset 0) w
     cross join lateral ragdb_internal.term_facts(weighed_terms.corpus, w.whole,
-      ragdb_internal.lexemes(ragdb_internal.without_asking(
-        weighed_terms.question, weighed_terms.text_config), weighed_terms.text_config)) t;
+      ragdb_internal.lexemes(weighed_terms.asked, weighed_terms.text_config)) t;
 end;
 
 -- Returns how often a term counts in what a question asks for, where some lexemes are found: once,
@@ -155,6 +154,32 @@ return array(
         ragdb_internal.lexemes(ragdb_internal.over_chunk(c.chunk), text_config))
       || pg_catalog.tsvector_to_array(
         ragdb_internal.lexemes(c.chunk ->> 'text', text_config))) l (lexeme));
+
+-- Returns what of a question evidence says: what its words are read as, how many terms it has, the
+-- share of these that is there, by weight, and those that are missing. What a question only tells
+-- may be missing.
+create or replace function ragdb_internal.said_of(
+  corpus ragdb.corpora, question text, text_config text, evidence jsonb, out read_as jsonb,
+  out terms integer, out coverage float8, out missing text[])
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_asked constant text := ragdb_internal.without_asking(question, text_config);
+  v_told constant text[] := ragdb_internal.told_lexemes(question, v_asked, text_config);
+  v_found text[] := ragdb_internal.evidence_lexemes(evidence, text_config);
+begin
+  read_as := ragdb_internal.read_as(corpus, v_asked, text_config, v_found);
+  v_found := ragdb_internal.also_says(v_found, read_as);
+  select count(*), coalesce(
+      sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))
+        / sum(t.weight * ragdb_internal.missed(t.lexeme, v_found) order by t.lexeme collate "C"),
+      0), coalesce(array_agg(t.lexeme order by t.lexeme collate "C")
+      filter (where t.lexeme <> all (v_found)), '{}')
+    into terms, coverage, missing
+    from ragdb_internal.weighed_terms(corpus, v_asked, text_config) t
+    where t.lexeme = any (v_found) or t.lexeme <> all (v_told);
+end $$;
 
 -- Refuses thresholds of the gate that are null or out of range. Raises RG400.
 create or replace function ragdb_internal.check_thresholds(
@@ -188,36 +213,21 @@ declare
   v_evidence constant jsonb := ragdb_internal.evidence_of(pack);
   v_basis ragdb_internal.gate_basis;
   v_config text;
-  v_found text[];
-  v_read_as jsonb;
-  v_told text[];
   v_chunks integer;
-  v_terms integer;
-  v_coverage float8;
-  v_missing text[];
+  v_said record;
 begin
   perform ragdb_internal.check_question(query), ragdb_internal.check_evidence(v_evidence),
     ragdb_internal.check_thresholds(min_chunks, min_score, min_coverage);
   v_basis := ragdb_internal.gate_basis(query, v_evidence);
   v_config := coalesce((v_basis.corpus).text_config, ragdb_internal.evidence_config(v_evidence));
   v_chunks := jsonb_array_length(v_evidence -> 'chunks');
-  v_found := ragdb_internal.evidence_lexemes(v_evidence, v_config);
-  v_read_as := ragdb_internal.read_as(v_basis.corpus, query, v_config, v_found);
-  v_found := ragdb_internal.also_says(v_found, v_read_as);
-  v_told := ragdb_internal.told_lexemes(query, v_config);
-  select count(*), coalesce(
-      sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))
-        / sum(t.weight * ragdb_internal.missed(t.lexeme, v_found) order by t.lexeme collate "C"),
-      0), coalesce(array_agg(t.lexeme order by t.lexeme collate "C")
-      filter (where t.lexeme <> all (v_found)), '{}')
-    into v_terms, v_coverage, v_missing
-    from ragdb_internal.weighed_terms(v_basis.corpus, query, v_config) t
-    where t.lexeme = any (v_found) or t.lexeme <> all (v_told);
+  v_said := ragdb_internal.said_of(v_basis.corpus, query, v_config, v_evidence);
   return jsonb_build_object(
-    'enough', v_chunks >= min_chunks and v_coverage >= min_coverage
+    'enough', v_chunks >= min_chunks and v_said.coverage >= min_coverage
       and coalesce(v_basis.best_score, 0) >= coalesce(min_score, v_basis.floor, 0),
-    'chunks', v_chunks, 'best_score', v_basis.best_score, 'terms', v_terms,
-    'coverage', v_coverage, 'missing_terms', to_jsonb(v_missing), 'read_as', v_read_as,
+    'chunks', v_chunks, 'best_score', v_basis.best_score, 'terms', v_said.terms,
+    'coverage', v_said.coverage, 'missing_terms', to_jsonb(v_said.missing),
+    'read_as', v_said.read_as,
     'rank_mode', v_basis.rank_mode, 'min_chunks', min_chunks,
     'min_score', coalesce(min_score, v_basis.floor, 0),
     'min_score_by', case when min_score is not null then 'caller'

@@ -39,8 +39,10 @@ begin
 end $$;
 
 -- Returns the lexemes of what a question tells beside what it asks, as in "I cook for my kids. How
--- many eggs?", without names and numbers. None where what it asks has no word of its own.
-create or replace function ragdb_internal.told_lexemes(question text, config text) returns text[]
+-- many eggs?", without names and numbers. None where what it asks has no word of its own. asked is
+-- the question without the words that ask.
+create or replace function ragdb_internal.told_lexemes(question text, asked text, config text)
+returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -56,8 +58,7 @@ begin
     where ragdb_internal.opening(s.sentence) = 'question'), config), config));
   return case when v_asked = '{}' then v_asked else array(
     select t.lexeme
-    from unnest(tsvector_to_array(ragdb_internal.lexemes(regexp_replace(
-      ragdb_internal.without_asking(question, config),
+    from unnest(tsvector_to_array(ragdb_internal.lexemes(regexp_replace(asked,
       E'(?<=[[:alnum:],;]\\s)[[:upper:]]\\S*|\\S*[0-9]\\S*', ' ', 'g'), config))) t (lexeme)
     where t.lexeme <> all (v_asked)) end;
 end $$;
@@ -101,24 +102,23 @@ begin
       from ragdb_internal.meant_words(v_whole, text, ragdb_internal.lacking(v_whole, words)) m
       where length(m.word) > 5
       union all
-      select s.stands_for, s.lexeme, s.share / 0.7
+      select s.stands_for, s.lexeme, s.share / ragdb_internal.stand_in_share()
       from unnest(ragdb_internal.stand_ins(v_whole, text, words, null)) s;
   end if;
 end $$;
 
--- Returns what words of a question that are not among some lexemes are read as, of these: what a
+-- Returns what words of what is asked that are not among some lexemes are read as, of these: what a
 -- search of the corpus looks for, what differs in accents alone, as it is typed on a telephone, and
 -- the parts of iphone15. An object for each lexeme of the question, with the share of it that each
 -- of the lexemes stands for.
 create or replace function ragdb_internal.read_as(
-  corpus ragdb.corpora, question text, config text, lexemes text[])
+  corpus ragdb.corpora, asked text, config text, lexemes text[])
 returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_text constant text := ragdb_internal.ranking_text(
-    ragdb_internal.without_asking(question, config));
+  v_text constant text := ragdb_internal.ranking_text(asked);
   v_words constant tsvector := ragdb_internal.lexemes(v_text, config);
 begin
   return (

@@ -101,13 +101,13 @@ declare
 begin
   if typos then
     return query
-      select m.lexeme, null::text, m.frequency, 0.7::float8
+      select m.lexeme, null::text, m.frequency, ragdb_internal.stand_in_share()
       from ragdb_internal.meant_then(past, text) m;
   end if;
   if (past.corpus).has_synonyms then
     return query
       select l.lexeme collate "C", s.lexeme, cardinality(w.positions),
-        0.7::float8 / length(m.words)
+        ragdb_internal.stand_in_share() / length(m.words)
       from unnest(ragdb_internal.lexemes(text, v_config)) w
         join ragdb_internal.synonyms_then(past.corpus) s on s.lexeme = w.lexeme
         cross join lateral (

@@ -6,6 +6,11 @@
 create type ragdb_internal.stand_in as (
   lexeme text, stands_for text, frequency integer, share float8, adds boolean);
 
+-- Returns what a word weighs that stands for another one, as a share of that one's weight.
+create or replace function ragdb_internal.stand_in_share() returns float8
+language sql immutable parallel safe
+return 0.7;
+
 -- Returns what stands for words of a text: what was probably meant by those that have one of some
 -- lexemes, which a corpus lacks (null: of none), and the synonyms of its lexemes.
 create or replace function ragdb_internal.stand_ins(
@@ -21,13 +26,14 @@ declare
 begin
   if lacking is not null then
     v_stand_ins := array(
-      select row(m.lexeme, m.stands_for, m.frequency, 0.7, false)::ragdb_internal.stand_in
+      select row(m.lexeme, m.stands_for, m.frequency, ragdb_internal.stand_in_share(),
+        false)::ragdb_internal.stand_in
       from ragdb_internal.meant_words(corpus, text, lacking) m);
   end if;
   if corpus.has_synonyms then
     v_stand_ins := v_stand_ins || array(
       select row(l.lexeme collate "C", s.lexeme, cardinality(w.positions),
-        0.7::float8 / length(m.words), true)::ragdb_internal.stand_in
+        ragdb_internal.stand_in_share() / length(m.words), true)::ragdb_internal.stand_in
       from unnest(words) w
         join ragdb.synonyms s on s.corpus_id = corpus.corpus_id and s.lexeme = w.lexeme
         cross join lateral (
