@@ -131,7 +131,9 @@ def ask(
             )
         except ValueError as error:
             raise Failure(str(error)) from None
-        meant = db.did_you_mean([corpus], question)
+        # courtesy, which the corpus lacks too, is not looked up
+        queries = db.rag_query_plan(question)["queries"]
+        meant = db.did_you_mean([corpus], queries[0]) if queries else None
     summary = answer.trace_summary
     if session.format != "table":
         session.one(answer.as_json())
