@@ -85,7 +85,11 @@ def _of_run(
 
 
 def of_use(db: Client, since: datetime, until: datetime, corpus: str | None) -> str:
-    """The report of what was asked between two times, of one corpus or of all."""
+    """The report of what was asked between two times, of one corpus or of all but the manual."""
+
+    def counts(name: str) -> bool:
+        return name == corpus if corpus else name != "system"
+
     ledger = None
     with suppress(InsufficientPrivilege), db.connection.transaction():
         ledger = db.ledger_status()  # for admins and auditors
@@ -98,9 +102,12 @@ def of_use(db: Client, since: datetime, until: datetime, corpus: str | None) -> 
         corpus=corpus,
         since=since,
         until=until,
-        corpora=[row for row in corpora if corpus in (None, row.name)],
-        answers=_answers(answers, gates),
-        unanswered=unanswered,
+        corpora=[row for row in corpora if counts(row.name)],
+        answers=_answers(
+            [row for row in answers if counts(row.corpus)],
+            [row for row in gates if counts(row.corpus)],
+        ),
+        unanswered=[row for row in unanswered if counts(row.corpus)],
         ledger=ledger,
         **traffic(db.traffic(since, until, corpus)),
     )

@@ -16,6 +16,8 @@ from tests.studio.conftest import CASE, CASES, CLAIM, KERN, logged_in, report
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.conftest import Run
+
 HISTORY = "/studio/evals/history?rag=Help&eval=V"
 
 
@@ -222,6 +224,22 @@ def test_the_report_counts_what_the_database_counted(site: Api, tmp_path: Path) 
         ).fetchone()
     assert row is not None
     assert f"<dt>retrievals</dt><dd>{row[0]}</dd>" in page
+
+
+def test_a_report_of_every_corpus_leaves_the_manual_out(clone: str, run: Run) -> None:
+    with ragdb.connect(clone) as db:
+        for corpus in ("docs", "system"):
+            db.create_corpus(corpus)
+            db.put_text(corpus, "a.md", "The zebra is lent for two weeks.")
+            pack = db.build_evidence_pack(db.retrieve(corpus, "zebra").trace_id)
+            db.record_gate("zebra", pack)
+            db.record_answer({"answer": "two weeks", "citations": []}, pack)
+            db.retrieve(corpus, f"xylophone of {corpus}")
+    for options, listed in (([], ["docs"]), (["--corpus", "system"], ["system"])):
+        page = run("report", "--html", "-", *options).stdout
+        assert re.findall(r"<tr><td>(\w+)</td><td class=.number.>1<", page) == listed
+        assert re.findall(r"<td>xylophone of (\w+)</td>", page) == listed
+        assert re.findall(r"<dt>(?:answers|gates|retrievals)</dt><dd>(\d)", page) == ["2", "1", "1"]
 
 
 def test_the_api_is_shown_from_this_server_alone(site: Api) -> None:
