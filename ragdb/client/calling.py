@@ -190,14 +190,16 @@ def _problem(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, An
     if len(args) > max(len(call.types) for call in calls):
         return f"{name}() takes {max(len(call.types) for call in calls)} arguments, not {len(args)}"
     for call in calls:
-        twice = [one for one in list(call.types)[: len(args)] if one in kwargs]
-        given = {*list(call.types)[: len(args)], *kwargs}
+        placed = list(call.types)[: len(args)]
+        given = {*placed, *kwargs}
+        write = f"write {name}({', '.join(one for one in call.types if one not in call.defaults)})"
         if kwargs.keys() <= call.types.keys():
-            if twice:
-                return f"{name}() was given {twice[0]!r} twice"
+            for place, one in enumerate(placed, 1):
+                if one in kwargs:
+                    found = f"{one!r} twice: by name, and as argument {place}"
+                    return f"{name}() was given {found}; {write}"
             if missing := [one for one in call.types if one not in given | call.defaults.keys()]:
-                wanted = ", ".join(one for one in call.types if one not in call.defaults)
-                return f"{name}() needs {missing[0]!r}: write {name}({wanted})"
+                return f"{name}() needs {missing[0]!r}: {write}"
     forms = " or ".join(f"{name}({', '.join(call.types)})" for call in calls)
     return f"the arguments match none of {forms}"
 

@@ -401,7 +401,12 @@ def test_a_wrong_argument_is_named(db: ragdb.Database) -> None:
         (("docs", "x"), {"filters": {}}, "has no argument 'filters'; did you mean 'filter'?"),
         (("docs", "x"), {"zzz": 3}, "search() has no argument 'zzz'; it has corpora, query,"),
         (("docs",), {}, "search() needs 'query': write search(corpus, query)"),
-        (("docs", "x"), {"query": "y"}, "search() was given 'query' twice"),
+        (
+            ("x",),
+            {"corpus": "docs"},
+            "search() was given 'corpus' twice: by name, and as argument 1; write search(corpus, q",
+        ),
+        (("docs", "x"), {"query": "y"}, "given 'query' twice: by name, and as argument 2; write"),
         (("docs", "x", *range(30)), {}, "search() takes 21 arguments, not 32"),
     ):
         with pytest.raises(TypeError) as caught:
