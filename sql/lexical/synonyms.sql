@@ -35,7 +35,9 @@ begin
       select row(l.lexeme collate "C", s.lexeme, cardinality(w.positions),
         ragdb_internal.stand_in_share() / length(m.words), true)::ragdb_internal.stand_in
       from unnest(words) w
-        join ragdb.synonyms s on s.corpus_id = corpus.corpus_id and s.lexeme = w.lexeme
+        cross join lateral (  -- by the index for each word, else all synonyms were read
+          select y.lexeme, y.means from ragdb.synonyms y
+          where y.corpus_id = corpus.corpus_id and y.lexeme = w.lexeme offset 0) s
         cross join lateral (
           select ragdb_internal.lexemes(s.means, corpus.text_config) as words offset 0) m
         cross join lateral unnest(m.words) l

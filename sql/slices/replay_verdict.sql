@@ -59,7 +59,9 @@ begin
   if as_of is not null and ragdb_internal.is_erased_since(corpus, as_of) then
     cause := 'erased';
     detail := 'of what the corpus had then, some was erased on purpose since';
-  elsif as_of is null and ragdb_internal.ranking_hash(corpus) is distinct from trace.ranking_hash
+  -- by the synonyms as they are: who edited them by hand recorded nothing
+  elsif as_of is null and ragdb_internal.ranking_hash(corpus, ragdb_internal.synonyms_hash(
+    ragdb_internal.whole_of(corpus))) is distinct from trace.ranking_hash
   then
     cause := 'config_changed';
     detail := 'how the corpus ranks (text configuration, major version of PostgreSQL, k1, b, '

@@ -69,16 +69,21 @@ return ragdb_internal.fields_hash(variadic ragdb_internal.trace_fields(trace) ||
 
 -- Returns the sha256 (hex) of what decides a corpus's ranking besides its documents: text
 -- configuration, the versions of PostgreSQL that stem its chunks and its queries by it, k1, b,
--- pivot and synonyms.
-create or replace function ragdb_internal.ranking_hash(corpus ragdb.corpora) returns text
+-- pivot, and the hash of its synonyms.
+create or replace function ragdb_internal.ranking_hash(corpus ragdb.corpora, synonyms bytea)
+returns text
 language sql stable parallel safe
 return pg_catalog.encode(ragdb_internal.fields_hash(
-  'ragdb.ranking/1'::bytea, ragdb_internal.utf8((corpus).text_config),
+  'ragdb.ranking/2'::bytea, ragdb_internal.utf8((corpus).text_config),
   pg_catalog.int4send((corpus).analysed_by), pg_catalog.int4send(ragdb_internal.server_major()),
   pg_catalog.float8send((corpus).k1), pg_catalog.float8send((corpus).b),
-  pg_catalog.float8send((corpus).pivot), (
-    select ragdb_internal.utf8(pg_catalog.string_agg(
-      pg_catalog.concat_ws(E'\n', s.word, s.means, s.lexeme), E'\n' order by s.word, s.means))
-    from ragdb.synonyms s
-    where (ragdb_internal.whole_of(corpus)).has_synonyms
-      and s.corpus_id = (ragdb_internal.whole_of(corpus)).corpus_id)), 'hex');
+  pg_catalog.float8send((corpus).pivot), synonyms), 'hex');
+
+-- Returns the same of a corpus whose synonyms are those that were recorded last: each retrieval
+-- keeps it, and to hash a thousand of them takes as long as a short search.
+create or replace function ragdb_internal.ranking_hash(corpus ragdb.corpora) returns text
+language sql stable parallel safe
+return (
+  select ragdb_internal.ranking_hash(ranking_hash.corpus, case when (w.whole).has_synonyms
+    then ragdb_internal.last_state((w.whole).corpus_id, 'synonyms', '') end)
+  from (select ragdb_internal.whole_of(ranking_hash.corpus) as whole offset 0) w);

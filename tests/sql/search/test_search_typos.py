@@ -538,6 +538,32 @@ def test_new_synonyms_are_a_change_of_the_configuration(docs: Connection) -> Non
     ).fetchone() == ("drifted", "config_changed")
 
 
+def test_a_recorded_search_reads_the_synonyms_of_its_words_alone(docs: Connection) -> None:
+    docs.execute("select ragdb.add_synonyms('docs', '{car,automobile}')")
+    add = "select ragdb.add_synonyms('docs', array['word' || n, 'term' || n])"
+    docs.execute(f"{add} from generate_series(1, 100) n".encode())
+
+    def read() -> int:
+        [[rows]] = docs.execute(
+            "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables"
+            " where schemaname = 'ragdb' and relname = 'synonyms'"
+        ).fetchall()
+        return int(rows)
+
+    before = read()
+    docs.execute("select from ragdb.retrieve('docs', 'cars')")
+    assert 0 < read() - before <= 4
+
+
+def test_synonyms_that_somebody_edited_are_a_change_of_the_configuration(docs: Connection) -> None:
+    docs.execute("select ragdb.add_synonyms('docs', '{car,automobile}')")
+    docs.execute("select from ragdb.retrieve('docs', 'cars')")
+    docs.execute("update ragdb.synonyms set means = 'oil' where word = 'car'")
+    assert docs.execute(
+        "select verdict, cause from ragdb.replay(ragdb.last_trace_id())"
+    ).fetchone() == ("drifted", "config_changed")
+
+
 @pytest.mark.parametrize("words", [None, "{}", "{car}", "{car,null}", '{car," "}'])
 def test_synonyms_that_are_no_list_of_words_are_refused(
     docs: Connection, words: str | None
