@@ -84,8 +84,9 @@ end $$;
 
 -- Makes the indexes of a partition besides its key, where they are missing. By time, for whoever
 -- asks about an hour or about the latest; by who asked, for each reads their own; by mode and
--- duration, for lists of what is rare; what went wrong is a small part of all. Hits and citations
--- lie in the order of time and are many: for them the range of each block is enough.
+-- duration, for lists of what is rare; by slice, for that is what a citation names; what went wrong
+-- is a small part of all. Hits and citations lie in the order of time and are many: for them the
+-- range of each block is enough.
 create or replace function ragdb_internal.index_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -105,6 +106,8 @@ begin
       partition || '_by_mode', partition);
     execute format('create index if not exists %I on ragdb.%I (corpus_id, elapsed_ms)',
       partition || '_by_duration', partition);
+    execute format('create index if not exists %I on ragdb.%I (corpus_id, slice_id)'
+      ' where slice_id is not null', partition || '_by_slice', partition);
   elsif partition like E'evidence\\_%' then
     execute format('create index if not exists %I on ragdb.%I (created_at)',
       partition || '_by_time', partition);

@@ -10,15 +10,16 @@ import pytest
 
 from tests.conftest import Connection, Server
 
-# a second apart; eight of the oldest took three seconds, the others from 5 to 55 ms
+# a second apart; eight of the oldest took three seconds, the others from 5 to 55 ms; every third is
+# of a slice, which has five of them, each with a query of its own
 FILL = """
 insert into ragdb.retrieval_traces (corpus_id, id, created_at, corpus, retrieval_mode, rank_mode,
     limit_requested, limit_returned, corpus_version, is_exact, elapsed_ms, caller, caller_oid,
-    trace_hash)
+    trace_hash, query_hash, slice_id, policy_params_hash)
   select k.corpus_id, ragdb_internal.uuid7(t.at),
     ragdb_internal.uuid_time(ragdb_internal.uuid7(t.at)), k.name, 'global', 'lexical', 10, 1, 1,
     true, case when n <= 8 then 3000 else 5 + n %% 1000 / 20.0 end, t.role, t.role::regrole::oid,
-    sha256(n::text::bytea)
+    sha256(n::text::bytea), 'query ' || n, case when n %% 3 = 0 then 'slice ' || n / 15 end, 'p'
   from ragdb.corpora k, generate_series(%s::integer, %s::integer) n, lateral (
     select date_trunc('month', now()) + n * interval '1 second' as at,
       case when n %% 2 = 0 then 'ragdb_reader' else 'ragdb_writer' end as role) t
@@ -83,3 +84,16 @@ def test_a_list_of_traces_reads_few(
     assert len(rows) == found
     assert read <= most
     assert role == "ragdb_auditor" or {caller for _, _, caller in rows} <= {role}
+
+
+def test_a_cited_retrieval_is_found_among_those_of_its_slice(asked: Connection) -> None:
+    with asked.transaction(force_rollback=True):
+        asked.execute("set local role ragdb_auditor")
+        before = rows_read(asked)
+        replayed = asked.execute(
+            "select t.query_hash from ragdb.replay_cited('docs', 'slice 5', 'query 81', 'p') r"
+            " cross join ragdb.get_trace(r.trace_id) t"
+        ).fetchall()
+        read = rows_read(asked) - before
+    assert replayed == [("query 81",)]
+    assert read <= 100

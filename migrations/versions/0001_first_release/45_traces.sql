@@ -18,7 +18,7 @@ create table ragdb.retrieval_traces (
   query_hash text,
   query_embedding_hash text,
   embedding_model text,
-  slice_id text,
+  slice_id text collate "C",
   anchor_chunk_id text,
   slice_chunk_count integer,
   slice_edge_count integer,
