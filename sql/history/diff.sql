@@ -12,7 +12,10 @@ begin atomic
   union
   select s.uri
   from ragdb.past_rows p
-    join ragdb.document_sources s on s.corpus_id = p.corpus_id and s.doc_no = p.key::integer
+    cross join lateral (
+      select d.uri from ragdb.document_sources d
+      where d.corpus_id = (sources_changed_since.corpus).corpus_id and d.doc_no = p.key::integer
+      offset 0) s
   where p.corpus_id = (sources_changed_since.corpus).corpus_id and p.kind = 'document'
     and p.until > (sources_changed_since.corpus).version;
 end;

@@ -16,8 +16,10 @@ create or replace function ragdb_internal.retitled_at(corpus ragdb.corpora) retu
 language sql stable parallel safe
 return array(
   select i.key::integer from ragdb_internal.images(retitled_at.corpus, 'document') i
-    left join ragdb.documents d on d.corpus_id = (retitled_at.corpus).corpus_id
-      and d.doc_no = i.key::integer
+    left join lateral (
+      select t.title from ragdb.documents t
+      where t.corpus_id = (retitled_at.corpus).corpus_id and t.doc_no = i.key::integer offset 0) d
+      on true
   where d.title is distinct from i.was ->> 'title');
 
 -- Returns the numbers of chunks whose words are not what they were, or that were not there. A chunk
@@ -31,14 +33,19 @@ return array(
   select i.key::integer
   from ragdb_internal.images(stale_chunks.corpus, 'chunk') i
     left join ragdb_internal.images(stale_chunks.corpus, 'document') p on p.key = i.was ->> 'doc_no'
-    left join ragdb.documents e on e.corpus_id = (stale_chunks.corpus).corpus_id
-      and e.doc_no = (i.was ->> 'doc_no')::integer
-    left join ragdb.chunks c on c.corpus_id = (stale_chunks.corpus).corpus_id
-      and c.chunk_no = i.key::integer
-    left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+    left join lateral (
+      select t.title from ragdb.documents t
+      where t.corpus_id = (stale_chunks.corpus).corpus_id
+        and t.doc_no = (i.was ->> 'doc_no')::integer offset 0) e on true
+    left join lateral (
+      select n.text, n.heading, t.title
+      from ragdb.chunks n
+        join ragdb.documents t on t.corpus_id = n.corpus_id and t.doc_no = n.doc_no
+      where n.corpus_id = (stale_chunks.corpus).corpus_id and n.chunk_no = i.key::integer
+      offset 0) c on true
   where not coalesce(c.text = i.was ->> 'text'
     and pg_catalog.to_jsonb(c.heading) = i.was -> 'heading'
-    and d.title is not distinct from case when p.key is null then e.title
+    and c.title is not distinct from case when p.key is null then e.title
       else p.was ->> 'title' end, false)
   union
   select c.chunk_no from ragdb.chunks c

@@ -17,7 +17,16 @@ from psycopg.types.json import Jsonb
 from ragdb.server import postgres
 from tests.conftest import Connection, Login, Server
 from tests.documents import text_document
-from tests.embedding import ENCODER, claim, complete, embed, make_corpus, make_embedder, one
+from tests.embedding import (
+    ENCODER,
+    claim,
+    complete,
+    embed,
+    make_corpus,
+    make_embedder,
+    one,
+    put,
+)
 
 
 def store(db: Connection, corpus: str, uri: str, text: str, **more: Any) -> int:
@@ -248,6 +257,35 @@ def test_what_changed_is_found_without_reading_the_corpus(clone: str) -> None:
                     ("old.md", "deleted"),
                 ]  # fmt: skip
                 assert one(db, READ) - before < 100
+        # once all documents of then, by an index; whether one has another title, of what changed
+        with db.transaction():
+            before = one(db, READ)
+            assert found(db, "large", "orbit", first) == ["old.md"]
+            assert one(db, READ) - before < 2 * 2500
+
+
+def test_what_changed_since_a_version_is_read_a_few_times(clone: str) -> None:
+    """Not for each chunk of then, though nobody has counted the past rows of the corpus."""
+    texts = {f"{n}.md": f"text number {n}" for n in range(300)}
+    near = [float(x) for x in ENCODER.encode(["text number 7"])[0]]
+    read = "select idx_tup_fetch from pg_stat_xact_user_tables where relname = 'past_rows'"
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, texts)
+        embed(db)
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        first = version(db, "docs")
+        put(db, {uri: f"{text}, again" for uri, text in texts.items()})
+        embed(db)
+        for statement, given, rows in (
+            ("search('docs', 'number 7', as_of => %s, query_embedding => %s)", (first, near), 10),
+            ("diff_corpus('docs', %s)", (first,), 300),
+            ("diff_corpus('docs', %s, prefix => '11')", (first,), 11),
+        ):
+            with db.transaction():
+                found = db.execute(f"select from ragdb.{statement}".encode(), given)
+                assert found.rowcount == rows
+                # documents, sources, chunks and embeddings
+                assert one(db, read) < 10 * 4 * 300
 
 
 def test_a_version_is_listed_and_found_by_its_time(
