@@ -22,11 +22,89 @@ create or replace function ragdb_internal.documents_erased(corpus_id integer, do
 returns text[]
 language sql stable parallel safe
 return array(
-  select distinct ragdb_internal.document_entry(p.corpus_id, p.was ->> 'event_id')
-  from ragdb.past_rows p
-  where p.corpus_id = documents_erased.corpus_id and p.kind = 'document'
-    and p.was ->> 'doc_no' = any (documents_erased.doc_nos::text[])
+  select distinct ragdb_internal.document_entry(documents_erased.corpus_id, i.was ->> 'event_id')
+  from pg_catalog.unnest(documents_erased.doc_nos) d (doc_no)
+    cross join lateral (
+      select p.was from ragdb.past_rows p
+      where p.corpus_id = documents_erased.corpus_id and p.kind = 'document'
+        and p.key = d.doc_no::text and p.was is not null offset 0) i
   order by 1);
+
+-- Returns the chunks that were in documents of the history of a corpus.
+create or replace function ragdb_internal.chunks_once_in(corpus_id integer, doc_nos integer[])
+returns table (key text, was jsonb, row_id tid)
+language sql stable parallel safe
+begin atomic
+  select i.*
+  from pg_catalog.unnest(chunks_once_in.doc_nos) d (doc_no)
+    cross join lateral (
+      select p.key, p.was, p.ctid from ragdb.past_rows p
+      where p.corpus_id = chunks_once_in.corpus_id and p.kind = 'chunk'
+        and (p.was ->> 'doc_no')::integer = d.doc_no offset 0) i;
+end;
+
+-- Returns the spaces of which the history of a corpus has embeddings: of each the first key, which
+-- begins with it.
+create or replace function ragdb_internal.past_spaces(corpus_id integer) returns setof text
+language sql stable parallel safe
+begin atomic
+  with recursive found as (
+    (select pg_catalog.split_part(p.key, ' ', 1) as space from ragdb.past_rows p
+      where p.corpus_id = past_spaces.corpus_id and p.kind = 'embedding'
+      order by p.key limit 1)
+    union all
+    select (
+        select pg_catalog.split_part(p.key, ' ', 1) from ragdb.past_rows p
+        where p.corpus_id = past_spaces.corpus_id and p.kind = 'embedding'
+          and p.key > f.space || '!'  -- which comes after a blank
+        order by p.key limit 1)
+      from found f where f.space is not null)
+  select f.space from found f where f.space is not null;
+end;
+
+-- Returns the rows of the history of a corpus that are of documents, of chunks as they were in
+-- these, or of single chunks. Each is looked up, but the edges, whose second chunk no index has: to
+-- erase one source is not to read what all others were.
+create or replace function ragdb_internal.images_of(
+  corpus_id integer, doc_nos integer[], chunk_nos integer[])
+returns table (row_id tid)
+language sql stable parallel safe
+begin atomic
+  with within as materialized (
+    select c.key, c.row_id
+    from ragdb_internal.chunks_once_in(images_of.corpus_id, images_of.doc_nos) c
+  ), chunk as materialized (
+    select w.key from within w
+    union
+    select n::text from pg_catalog.unnest(images_of.chunk_nos) n
+  ), looked_up as (
+    select 'document' as kind, n::text as key from pg_catalog.unnest(images_of.doc_nos) n
+    union all
+    select 'chunk', n::text from pg_catalog.unnest(images_of.chunk_nos) n
+    union all
+    select 'turn', c.key from chunk c
+    union all
+    select 'embedding', s || ' ' || c.key
+      from ragdb_internal.past_spaces(images_of.corpus_id) s cross join chunk c
+  )
+  select w.row_id from within w
+  union all
+  select i.ctid from looked_up k
+    cross join lateral (
+      select p.ctid from ragdb.past_rows p
+      where p.corpus_id = images_of.corpus_id and p.kind = k.kind and p.key = k.key offset 0) i
+  union all
+  select i.ctid from pg_catalog.unnest(images_of.doc_nos) n
+    cross join lateral (
+      select p.ctid from ragdb.past_rows p
+      where p.corpus_id = images_of.corpus_id and p.kind = 'source'
+        and (p.was ->> 'doc_no')::integer = n offset 0) i
+  union all
+  select p.ctid from ragdb.past_rows p
+    where p.corpus_id = images_of.corpus_id and p.kind = 'edge'
+      and (pg_catalog.split_part(p.key, ' ', 1) in (select c.key from chunk c)
+        or pg_catalog.split_part(p.key, ' ', 2) in (select c.key from chunk c));
+end;
 
 -- Takes the content of documents, and of single chunks, that are gone out of the history of a
 -- corpus and returns the rows that lost theirs, as an act names them; that there were some stays.
@@ -38,23 +116,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_id constant integer := erase_images.corpus_id;
-  v_documents constant text[] := erase_images.doc_nos::text[];
-  v_said constant text[] := erase_images.chunk_nos::text[];
-  v_chunks constant text[] := v_said || array(
-    select distinct p.key from ragdb.past_rows p
-    where p.corpus_id = v_id and p.kind = 'chunk' and p.was ->> 'doc_no' = any (v_documents));
   v_erased text[];
 begin
   with gone as (
     update ragdb.past_rows p
       set was = null, erased_hash = ragdb_internal.past_row_hash(p.kind, p.key, p.was)
-      where p.corpus_id = v_id and p.was is not null and case
-        when p.kind in ('document', 'source') then p.was ->> 'doc_no' = any (v_documents)
-        when p.kind = 'chunk' then p.was ->> 'doc_no' = any (v_documents) or p.key = any (v_said)
-        when p.kind in ('turn', 'embedding') then p.was ->> 'chunk_no' = any (v_chunks)
-        when p.kind = 'edge' then p.was ->> 'parent_no' = any (v_chunks)
-          or p.was ->> 'child_no' = any (v_chunks)
-        else false end
+      where p.was is not null
+        and p.ctid = any (array(
+          select i.row_id from ragdb_internal.images_of(v_id, doc_nos, chunk_nos) i))
       returning p.until, p.erased_hash
   )
   select array_agg(ragdb_internal.erased_entry(v_id, g.until, g.erased_hash)
@@ -105,10 +174,17 @@ create or replace function ragdb_internal.texts_once_of(corpus_id integer, doc_n
 returns text[]
 language sql stable parallel safe
 return array(
-  select pg_catalog.concat_ws(E'\n', p.was ->> 'title', p.was ->> 'heading', p.was ->> 'text')
-  from ragdb.past_rows p
-  where p.corpus_id = texts_once_of.corpus_id and p.kind in ('document', 'chunk')
-    and p.was ->> 'doc_no' = any (texts_once_of.doc_nos::text[]));
+  select pg_catalog.concat_ws(E'\n', i.was ->> 'title', i.was ->> 'heading', i.was ->> 'text')
+  from (
+    select c.was from ragdb_internal.chunks_once_in(
+      texts_once_of.corpus_id, texts_once_of.doc_nos) c
+    union all
+    select p.was
+    from pg_catalog.unnest(texts_once_of.doc_nos) d (doc_no)
+      cross join lateral (
+        select o.was from ragdb.past_rows o
+        where o.corpus_id = texts_once_of.corpus_id and o.kind = 'document'
+          and o.key = d.doc_no::text offset 0) p) i);
 
 create or replace function ragdb.erase_source(corpus text, uri text, reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer, past_rows_erased integer)

@@ -38,6 +38,10 @@ create table ragdb.past_rows (
 -- as for ragdb.documents
 alter table ragdb.past_rows alter corpus_id set statistics 0;
 create index past_rows_by_version on ragdb.past_rows (corpus_id, kind, until);
+-- who erases a source asks what was of its documents
+create index past_rows_by_document
+  on ragdb.past_rows (corpus_id, kind, ((was ->> 'doc_no')::integer))
+  where kind in ('chunk', 'source');
 comment on table ragdb.past_rows is
   'Rows as they were until a version of their corpus changed them. At version V a row was what its '
   'first image with until over V says, and what it is today where there is none. Read it through '

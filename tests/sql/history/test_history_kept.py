@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,6 +28,8 @@ from tests.embedding import (
     one,
     put,
 )
+from tests.sql.conversations import conversation, message, uuid
+from tests.sql.conversations import put as put_conversations
 
 
 def store(db: Connection, corpus: str, uri: str, text: str, **more: Any) -> int:
@@ -394,6 +397,90 @@ def test_what_was_erased_is_in_no_version_and_is_named(committed: Connection) ->
     assert "has and had no source" in refused(
         db, "select * from ragdb.erase_source('people', 'nobody.md')"
     )
+
+
+def test_the_history_of_a_source_is_erased_without_reading_that_of_others(clone: str) -> None:
+    texts = {f"{n}.md": f"text number {n}" for n in range(300)}
+    read = "select idx_tup_fetch from pg_stat_xact_user_tables where relname = 'past_rows'"
+    kinds = (
+        "select p.kind, count(*) from ragdb.past_rows p where p.was is null"
+        " and p.erased_hash is not null group by 1 order by 1"
+    )
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, texts)
+        embed(db)
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        for again in ("again", "and again"):
+            put(db, {uri: f"{text}, {again}" for uri, text in texts.items()})
+            embed(db)
+        with db.transaction():
+            db.execute("select from ragdb.erase_source('docs', '7.md')")
+            assert one(db, read) < 100
+        assert db.execute(kinds).fetchall() == [
+            ("chunk", 3),
+            ("document", 3),
+            ("embedding", 3),
+            ("source", 3),
+        ]
+
+
+def test_with_a_conversation_its_edges_and_all_its_embeddings_go_out_of_the_history(
+    clone: str,
+) -> None:
+    joined = [{"parent": uuid(p), "child": uuid(c)} for p, c in ((1, 4), (5, 2), (1, 3), (4, 6))]
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {})
+        for session, said in (("gone", (1, 2, 3)), ("kept", (4, 5, 6))):
+            turns = [message(n, [n - 1] if n != said[0] else []) for n in said]
+            put_conversations(db, "docs", conversation(turns, session))
+        embed(db)
+        make_embedder(db, "other")
+        db.execute("select ragdb.reembed_corpus('docs', 'other')")
+        embed(db)
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        db.execute("select ragdb.add_edges('docs', %s)", (Jsonb(joined),))
+        doc = one(db, "select doc_no from ragdb.document_sources where uri like '%%#gone'")
+        of = "select array_agg(chunk_no order by chunk_no) from ragdb.chunks where doc_no = %s"
+        chunks = one(db, of, doc)
+        for session in ("kept", "gone"):
+            db.execute("select ragdb.delete_source('docs', %s)", (f"chat.jsonl#{session}",))
+        past = db.execute("select kind, key, until, was from ragdb.past_rows where was is not null")
+        expected = {
+            (kind, key, until)
+            for kind, key, until, was in past.fetchall()
+            if was.get("doc_no") == doc
+            or {was.get("chunk_no"), was.get("parent_no"), was.get("child_no")} & {*chunks}
+        }
+        db.execute("select from ragdb.erase_source('docs', 'chat.jsonl#gone')")
+        erased = db.execute("select kind, key, until from ragdb.past_rows where erased_hash <> ''")
+        assert {*erased.fetchall()} == expected
+        counts = Counter(kind for kind, _ in {(kind, key) for kind, key, _ in expected})
+        # two replies and the three of what was added that join a turn of it; two spaces
+        assert counts == {
+            "document": 1,
+            "source": 1,
+            "chunk": 3,
+            "turn": 3,
+            "edge": 2 + 3,
+            "embedding": 2 * 3,
+        }
+
+
+def test_the_spaces_of_a_history_are_found_by_the_first_key_of_each(db: Connection) -> None:
+    keys = ["1 4", "1 15", "10 4", "12 1", "2 3", "2 30"]
+    for corpus, some in (("docs", keys), ("others", ["11 1"])):
+        db.execute("select ragdb.create_corpus(%s)", (corpus,))
+        db.execute(
+            "insert into ragdb.past_rows (corpus_id, kind, key, until)"
+            " select c.corpus_id, k, u, 1 from ragdb.corpora c, unnest(%s::text[]) u,"
+            " unnest('{edge,embedding,turn}'::text[]) k where c.name = %s",
+            (some, corpus),
+        )
+    spaces = db.execute(
+        "select s from ragdb.corpora c, ragdb_internal.past_spaces(c.corpus_id) s"
+        " where c.name = 'docs' order by s::integer"
+    ).fetchall()
+    assert spaces == [("1",), ("2",), ("10",), ("12",)]
 
 
 def test_a_text_of_before_that_was_edited_is_found(committed: Connection) -> None:
