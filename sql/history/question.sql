@@ -120,10 +120,11 @@ end $$;
 -- A term of a query: the chunks that had it, and its weight.
 create type ragdb_internal.past_term as (lexeme text, df integer, weight float8);
 
--- Returns the terms of a query that a corpus as it was had, by lexeme, and the weight of all.
+-- Returns the terms of a query that a corpus as it was had, by lexeme, the weight of its words, and
+-- whether it has terms that stand for these.
 create or replace function ragdb_internal.question_then(
   past ragdb_internal.past, statistics ragdb.corpora, query text, typos boolean,
-  out terms ragdb_internal.past_term[], out weight float8)
+  out terms ragdb_internal.past_term[], out weight float8, out is_widened boolean)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -135,16 +136,16 @@ begin
       ragdb_internal.lexemes(v_text, (past.corpus).text_config)) f)
   select array_agg(row(t.lexeme, t.df, t.weight)::ragdb_internal.past_term order by t.lexeme)
       filter (where t.df > 0),
-    sum(t.most order by t.lexeme)
-  into terms, weight
+    sum(t.most order by t.lexeme), bool_or(t.is_widened)
+  into terms, weight, is_widened
   from (
     select q.lexeme, min(q.df) as df, sum(q.weight order by q.weight) as weight,
-      sum(case when q.adds then q.weight else 0 end order by q.weight) as most
+      sum(case when q.stands then 0 else q.weight end order by q.weight) as most,
+      bool_or(q.stands) as is_widened
     from (
-      select a.lexeme, a.df, a.frequency * a.idf as weight, true as adds from asked a
+      select a.lexeme, a.df, a.frequency * a.idf as weight, false as stands from asked a
       union all
-      select f.lexeme, f.df, s.share * s.frequency * least(f.idf, a.idf),
-        s.stands_for is not null and f.common_df > 0
+      select f.lexeme, f.df, s.share * s.frequency * least(f.idf, a.idf), true
       from ragdb_internal.stand_ins_then(past, v_text, typos) s
         left join asked a on a.lexeme = s.stands_for
         cross join lateral ragdb_internal.facts_then(

@@ -42,9 +42,10 @@ end $$;
 -- Returns some lexemes as ragdb_internal.term_facts does, and what stands for some of them, with
 -- the weight of each and what it adds to the weight of all. What stands for another word weighs
 -- less than if it had been asked for: 0.7 of it, or its share where several words stand for one.
--- The most that a query can reach stays: a word that the corpus lacks weighs the most there is. A
--- synonym adds its weight to it, if there is a chunk that has it, and weighs less than the word
--- that it stands for, too: else one that is rare would be found before what was asked for.
+-- The weight of all is that of the words, and a word that the corpus lacks weighs the most there
+-- is: what else is looked for lowers no score, or the floors of a corpus would refuse what they let
+-- pass before. A synonym weighs less than the word that it stands for, too: else one that is rare
+-- would be found before what was asked for.
 create or replace function ragdb_internal.query_terms(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector,
   stand_ins ragdb_internal.stand_in[])
@@ -56,18 +57,19 @@ language sql stable parallel safe
 begin atomic
   select q.lexeme, q.term_id, q.df, q.max_impact, q.in_blocks, q.listed, q.frequency, q.common_df,
     q.idf, q.weight,
-    case when q.adds and (q.stands_for is null or q.common_df > 0) then q.weight else 0 end,
+    case when q.stands_for is null then q.weight else 0 end,
     q.stands_for
   from (
     select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency,
-      t.common_df, t.idf, s.stands_for, s.adds,
-      s.share * s.frequency * case when s.adds then least(t.idf, max(t.idf)
+      t.common_df, t.idf, s.stands_for,
+      s.share * s.frequency * case when s.is_synonym then least(t.idf, max(t.idf)
           filter (where s.stands_for is null)
           over (partition by coalesce(s.stands_for, s.lexeme)))
         else t.idf end as weight
     from (
         select w.lexeme, null::text as stands_for,
-          pg_catalog.cardinality(w.positions) as frequency, 1::float8 as share, true as adds
+          pg_catalog.cardinality(w.positions) as frequency, 1::float8 as share,
+          true as is_synonym
         from pg_catalog.unnest(query_terms.words) w
         union all
         select * from pg_catalog.unnest(query_terms.stand_ins)) s
@@ -81,21 +83,33 @@ create type ragdb_internal.question_term as (
   term_id integer, weight float8, max_score float8, in_blocks boolean);
 
 -- A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the
--- entries of a sparse vector; the weight of all terms, also of those that it lacks; the most that a
--- chunk can score; whether blocks say where a term is; and the chunks that the dictionary lists for
--- its terms, four bytes each (null: none). The vector is kept as its text: one in a row is packed,
--- and would be unpacked for every chunk.
+-- entries of a sparse vector; the weight of all its words, also of those that the corpus lacks; the
+-- most that a chunk can score; whether blocks say where a term is; the chunks that the dictionary
+-- lists for its terms, four bytes each (null: none); and whether it has terms that stand for its
+-- words. The vector is kept as its text: one in a row is packed, and would be unpacked for every
+-- chunk.
 create type ragdb_internal.question as (
   terms ragdb_internal.question_term[], weights text, weight float8, max_score float8,
-  in_blocks boolean, listed bytea);
+  in_blocks boolean, listed bytea, is_widened boolean);
 
 -- A term as a corpus knows it, its weight, and what that adds to the weight of all.
 create type ragdb_internal.weighed_term as (
   lexeme text collate "C", term_id integer, df integer, max_impact real, in_blocks boolean,
   listed bytea, weight float8, most float8);
 
--- Returns some terms as a question to the corpus that they are of. A table, so that it becomes a
--- part of its callers: PostgreSQL 16 would plan it at each call.
+-- Returns the score (0 to 1) of a chunk with a BM25: its share of the most that the words of a
+-- question can reach. What stands for them comes on top, and can pass 1: from 0.95 on a score then
+-- grows ever less, so that it stays below 1 and in its order.
+create or replace function ragdb_internal.lexical_score(
+  bm25 float8, most float8, is_widened boolean)
+returns float8
+language sql immutable parallel safe
+return case when lexical_score.is_widened and lexical_score.bm25 > 0.95 * lexical_score.most
+  then 1 - 0.0025 / (lexical_score.bm25 / lexical_score.most - 0.9)
+  else lexical_score.bm25 / lexical_score.most end;
+
+-- Returns some terms, some of which stand for words, as a question to the corpus that they are of.
+-- A table, so that it becomes a part of its callers: PostgreSQL 16 would plan it at each call.
 create or replace function ragdb_internal.weighed_question(terms ragdb_internal.weighed_term[])
 returns setof ragdb_internal.question
 language sql immutable parallel safe rows 1
@@ -107,7 +121,8 @@ begin atomic
     sum(t.most order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     bool_or(t.in_blocks),
-    pg_catalog.string_agg(t.listed, '')
+    pg_catalog.string_agg(t.listed, ''),
+    true
   from pg_catalog.unnest(weighed_question.terms) t;
 end;
 

@@ -7,9 +7,9 @@ create type ragdb_internal.ranked as (
   lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
 
 -- Returns at least the k best chunks of a corpus in a scope for a question, and those of also, in
--- no order: their score is BM25 over the most that the question could reach, and their coverage the
--- share of the weight of the terms that they have. The settings hold for the strategies too, which
--- nothing else calls.
+-- no order: their score is BM25 over the most that its words could reach, and their coverage the
+-- share of the weight of these that they have, also by what stands for them. The settings hold for
+-- the strategies too, which nothing else calls.
 create or replace function ragdb_internal.rank_question(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope, k integer,
   also integer[] default null, out ranked ragdb_internal.ranked[])
@@ -29,15 +29,16 @@ begin
   -- what float4 puts clearly below the k-th cannot rank
   ranked := array(
     select row(corpus.corpus_id, b.chunk_no, b.score, b.score, null, null, null, b.bm25,
-      b.matched / question.weight, true)::ragdb_internal.ranked
+      least(1, b.matched / question.weight), true)::ragdb_internal.ranked
     from (
-      select e.*, e.bm25 / (question.weight * (corpus.k1 + 1)) as score
+      select e.*, ragdb_internal.lexical_score(
+        e.bm25, question.weight * (corpus.k1 + 1), question.is_widened) as score
       from ragdb_internal.exact_bm25(corpus, v_found,
         coalesce(ragdb_internal.at_least(v_found[k].score), 0), also, question.terms) e) b);
 end $$;
 
--- Returns at least the k best chunks of a corpus under a restriction by BM25 over the most the
--- query could reach, and those of also, in no order, with the raw BM25 and the share of the query's
+-- Returns at least the k best chunks of a corpus under a restriction by BM25 over the most its
+-- words could reach, and those of also, in no order, with the raw BM25 and the share of the query's
 -- idf that the chunk has. A single expression, which becomes part of its callers. Raises RG400,
 -- RG410.
 create or replace function ragdb_internal.rank_lexical(

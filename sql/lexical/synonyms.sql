@@ -2,9 +2,9 @@
 -- query is widened by.
 
 -- What stands for a word of a text, how often that word is there, how much of its weight this has,
--- and whether that counts into the most that the query can reach.
+-- and whether it is a synonym, which weighs no more than that of the word.
 create type ragdb_internal.stand_in as (
-  lexeme text, stands_for text, frequency integer, share float8, adds boolean);
+  lexeme text, stands_for text, frequency integer, share float8, is_synonym boolean);
 
 -- Returns what a word weighs that stands for another one, as a share of that one's weight.
 create or replace function ragdb_internal.stand_in_share() returns float8

@@ -95,10 +95,12 @@ begin
       from ragdb_internal.postings_then(past, v_question.terms) p
       group by p.chunk_no
     )
-    select v_corpus.corpus_id, s.chunk_no, s.bm25 / (v_question.weight * (v_corpus.k1 + 1)),
-      s.bm25 / (v_question.weight * (v_corpus.k1 + 1)), null::float8, null::integer,
-      null::integer, s.bm25, s.matched / v_question.weight, true
+    select v_corpus.corpus_id, s.chunk_no, l.score, l.score, null::float8, null::integer,
+      null::integer, s.bm25, least(1, s.matched / v_question.weight), true
     from scored s
+      cross join lateral (
+        select ragdb_internal.lexical_score(s.bm25, v_question.weight * (v_corpus.k1 + 1),
+          v_question.is_widened) as score offset 0) l
     where v_demanded is null or s.chunk_no in (select unnest(v_demanded))
       or s.chunk_no in (select unnest(also))
     union all

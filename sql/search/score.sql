@@ -52,7 +52,7 @@ begin atomic
       left join pg_catalog.unnest(ranked) r on r.chunk_no = c.chunk_no
   ), terms as materialized (
     select t.*, pg_catalog.sum(t.weight * t.impact) over w as bm25,
-      pg_catalog.sum(t.weight) filter (where t.stands_for is null or t.df > 0) over w as weights
+      pg_catalog.sum(t.weight) filter (where t.stands_for is null) over w as weights
     from ragdb_internal.terms_in_chunks(score_parts.corpus, score_parts.statistics,
       (request).query, score_parts.chunk_nos, ((request).options).syntax,
       ((request).options).typos) t
@@ -155,6 +155,7 @@ comment on function ragdb.explain_score is
   'query (part word, with the chunks that have it, its frequency in this one and its impact as '
   'value), one for the meaning (its similarity as value), or one for the overlap of mode '
   'reference. points are what a part gives to the score and add up to it (0 to 1, to its rounding '
-  'of 1e-6); most is what it could have given, and adds up to 1. By rrf the words share what their '
-  'rank gives as they share the BM25, and a chunk past the first 1000 has no points. Raises '
+  'of 1e-6); most is what it could have given: that of the words of the query and of the meaning '
+  'adds up to 1, and that of what stands for a word comes on top. By rrf the words share what '
+  'their rank gives as they share the BM25, and a chunk past the first 1000 has no points. Raises '
   'RG400, RG401, RG404, RG406, RG415, RG418.';

@@ -1202,9 +1202,11 @@ class Functions(Caller):
         of the query (part word, with the chunks that have it, its frequency in this one and
         its impact as value), one for the meaning (its similarity as value), or one for the
         overlap of mode reference. points are what a part gives to the score and add up to it
-        (0 to 1, to its rounding of 1e-6); most is what it could have given, and adds up to 1.
-        By rrf the words share what their rank gives as they share the BM25, and a chunk past
-        the first 1000 has no points. Raises RG400, RG401, RG404, RG406, RG415, RG418.
+        (0 to 1, to its rounding of 1e-6); most is what it could have given: that of the words
+        of the query and of the meaning adds up to 1, and that of what stands for a word comes
+        on top. By rrf the words share what their rank gives as they share the BM25, and a
+        chunk past the first 1000 has no points. Raises RG400, RG401, RG404, RG406, RG415,
+        RG418.
         """
         return self._rows(calls.EXPLAIN_SCORE, rows.ExplainScoreRow, locals())
 

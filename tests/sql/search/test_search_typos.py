@@ -519,15 +519,56 @@ def test_a_synonym_that_no_chunk_has_changes_no_score(docs: Connection) -> None:
     assert both < alone
 
 
+def test_a_synonym_lowers_no_score(docs: Connection) -> None:
+    """The floors of a corpus would refuse what they let pass before it had synonyms."""
+    ask = "select source, score, coverage from ragdb.search('docs', 'car records oil', 10)"
+    before = {source: (score, coverage) for source, score, coverage in docs.execute(ask)}
+    docs.execute("select ragdb.add_synonyms('docs', '{car,automobile,motor}')")
+    after = {source: (score, coverage) for source, score, coverage in docs.execute(ask)}
+    assert before.keys() < after.keys()
+    assert all(after[source][0] >= before[source][0] for source in before)
+    assert any(after[source][0] > before[source][0] for source in before)
+    assert all(after[source][1] >= before[source][1] for source in before)
+
+
+def test_a_score_with_synonyms_stays_below_1_and_in_its_order(docs: Connection) -> None:
+    words = ["lens", "objective", "optic", "glass", "eyepiece"]
+    docs.execute("select ragdb.create_corpus('short')")
+    texts = [" ".join(words[:n] * times) for n in range(1, 6) for times in (1, 3, 9)]
+    put(docs, "short", [text_document(f"{n}", text) for n, text in enumerate(texts)])
+    docs.execute("select ragdb.add_synonyms('short', %s)", (words,))
+    hits = docs.execute(
+        "select score, bm25, coverage from ragdb.search('short', 'lens', 20)"
+    ).fetchall()
+    assert len(hits) == len(texts)
+    assert hits == sorted(hits, key=lambda hit: hit[1], reverse=True)
+    [[idf]] = docs.execute(
+        "select max(e.idf) from ragdb.search('short', 'lens', 1) h cross join lateral"
+        " ragdb.explain_search('short', 'lens', h.chunk_id) e where e.lexeme = 'len'"
+    ).fetchall()
+    assert hits[0][1] > 1.5 * 2.2 * idf  # more than the word itself could reach
+    assert len({score for score, _, _ in hits}) == len({bm25 for _, bm25, _ in hits})
+    assert all(0 < score < 1 and 0 < coverage <= 1 for score, _, coverage in hits)
+    docs.execute("select ragdb.keep_history('short', '1 day')")
+    then = docs.execute(
+        "select h.score, h.bm25, h.coverage from ragdb.corpora c cross join lateral"
+        " ragdb.search('short', 'lens', 20, as_of => c.version) h where c.name = 'short'"
+    ).fetchall()
+    assert then == hits
+
+
 def test_a_synonym_that_no_chunk_has_could_have_given_nothing(docs: Connection) -> None:
     docs.execute("select ragdb.add_synonyms('docs', '{car,saloon,automobile}')")
     parts = docs.execute(
-        "select p.lexeme, p.points, p.most from ragdb.search('docs', 'car car oil', 1) h"
+        "select p.lexeme, p.stands_for, p.points, p.most"
+        " from ragdb.search('docs', 'car car oil', 1) h"
         " cross join lateral ragdb.explain_score('docs', 'car car oil', h.chunk_id) p"
     ).fetchall()
-    assert {lexeme for lexeme, _, most in parts if most > 0} == {"car", "automobil", "oil"}
-    assert sum(most for _, _, most in parts) == pytest.approx(1)
-    assert all(points <= most for _, points, most in parts)
+    most = {(lexeme, stands_for): most for lexeme, stands_for, _, most in parts if most > 0}
+    assert most.keys() == {("car", None), ("automobil", "car"), ("oil", None)}
+    assert most["car", None] + most["oil", None] == pytest.approx(1)
+    assert most["automobil", "car"] == pytest.approx(0.7 * most["car", None])
+    assert all(points <= most for _, _, points, most in parts)
 
 
 def test_new_synonyms_are_a_change_of_the_configuration(docs: Connection) -> None:
