@@ -1,8 +1,11 @@
 -- Putting texts: one that is cut here, or many with ids of the caller's. Whoever puts the first
 -- text makes the corpus, as `ragdb ingest` does.
 
--- Creates a corpus where there is none of its name; null is left to the gate. Raises RG401, RG411.
-create or replace function ragdb_internal.ensure_corpus(corpus text) returns void
+-- Creates a corpus where there is none of its name, for the given language, else for that of most
+-- of some texts; null is left to the gate. Raises RG401, RG411.
+create or replace function ragdb_internal.ensure_corpus(
+  corpus text, texts text[], language text default null)
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -14,7 +17,8 @@ begin
     return;
   end if;
   begin
-    perform ragdb.create_corpus(corpus);
+    perform ragdb.create_corpus(corpus, text_config => coalesce(
+      ragdb_internal.language_config(language), ragdb_internal.config_for(texts)));
   exception when sqlstate 'RG409' then
     null;  -- another was quicker, or it is hidden from the caller, which the gate says
   end;
@@ -53,7 +57,7 @@ begin
         detail = 'an empty text is a document without chunks, null is not a document',
         hint = 'pass a text';
   end if;
-  perform ragdb_internal.ensure_corpus(corpus);
+  perform ragdb_internal.ensure_corpus(corpus, array[text], language);
   return query
     select p.* from ragdb.put_document(
       corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
@@ -65,8 +69,9 @@ begin
 end $$;
 comment on function ragdb.put_text is
   'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a '
-  'source, as ragdb.put_documents does; creates the corpus where there is none. Raises RG400, '
-  'RG401, RG404, RG409, RG411, RG412.';
+  'source, as ragdb.put_documents does. Where there is no such corpus it is created with the text '
+  'configuration of the language that is given, else of that which the text is in, and with '
+  'english where that cannot be told. Raises RG400, RG401, RG404, RG409, RG411, RG412.';
 
 -- Refuses texts with ids or metadata of another number, and embeddings that do not fit. Raises
 -- RG400.
@@ -198,7 +203,7 @@ declare
   v_results ragdb.put_result[];
 begin
   perform ragdb_internal.check_texts(texts, metadatas, ids, cut, embedder, v_numbers);
-  perform ragdb_internal.ensure_corpus(corpus);
+  perform ragdb_internal.ensure_corpus(corpus, texts);
   v_given := array(
     select g from ragdb_internal.given_texts(texts, metadatas, ids) g order by g.n);
   if embedder is not null then
@@ -220,7 +225,8 @@ comment on function ragdb.put_texts is
   'Stores texts, at most 10000, each as the document of a source that is called as its id, and '
   'returns the ids; a text that has the id of an earlier one takes its place. metadatas is an '
   'array of objects. Without ids each text is named by a hash of itself and its metadata. The '
-  'corpus is created where there is none. Each text is cut into chunks, or is one (cut: false), '
+  'corpus is created where there is none, with the text configuration of the language that most '
+  'texts are in (english: cannot be told). Each text is cut into chunks, or is one (cut: false), '
   'whose id is then that of the text. embeddings, one behind the other, are those of the texts by '
   'an embedder that runs elsewhere, to which the corpus is bound. Raises RG400, RG401, RG404, '
   'RG409, RG411, RG412, RG413, RG416, RG417, RG418.';

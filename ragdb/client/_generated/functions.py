@@ -2600,8 +2600,10 @@ class Functions(Caller):
         force: bool = False,
     ) -> rows.PutResult:
         """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
-        of a source, as ragdb.put_documents does; creates the corpus where there is none.
-        Raises RG400, RG401, RG404, RG409, RG411, RG412.
+        of a source, as ragdb.put_documents does. Where there is no such corpus it is created
+        with the text configuration of the language that is given, else of that which the text
+        is in, and with english where that cannot be told. Raises RG400, RG401, RG404, RG409,
+        RG411, RG412.
         """
         return self._row(calls.PUT_TEXT, rows.PutResult, locals())
 
@@ -2618,11 +2620,12 @@ class Functions(Caller):
         """Stores texts, at most 10000, each as the document of a source that is called as its
         id, and returns the ids; a text that has the id of an earlier one takes its place.
         metadatas is an array of objects. Without ids each text is named by a hash of itself
-        and its metadata. The corpus is created where there is none. Each text is cut into
-        chunks, or is one (cut: false), whose id is then that of the text. embeddings, one
-        behind the other, are those of the texts by an embedder that runs elsewhere, to which
-        the corpus is bound. Raises RG400, RG401, RG404, RG409, RG411, RG412, RG413, RG416,
-        RG417, RG418.
+        and its metadata. The corpus is created where there is none, with the text
+        configuration of the language that most texts are in (english: cannot be told). Each
+        text is cut into chunks, or is one (cut: false), whose id is then that of the text.
+        embeddings, one behind the other, are those of the texts by an embedder that runs
+        elsewhere, to which the corpus is bound. Raises RG400, RG401, RG404, RG409, RG411,
+        RG412, RG413, RG416, RG417, RG418.
         """
         return self._rows(calls.PUT_TEXTS, rows.PutTextsRow, locals())
 

@@ -50,6 +50,48 @@ def test_whoever_puts_the_first_text_makes_the_corpus(any_db: Connection) -> Non
     assert {("fresh",), ("fresh-too",)} <= set(names)
 
 
+def config(db: Connection, corpus: str) -> object:
+    row = db.execute("select text_config from ragdb.corpus_info(%s)", [corpus]).fetchone()
+    return row and row[0]
+
+
+GERMAN = "Die Kündigungsfristen stehen in dem Vertrag, den Sie mit uns geschlossen haben."
+FRENCH = "Les délais de résiliation sont dans le contrat que vous avez conclu avec nous."
+
+
+def test_the_corpus_that_a_text_makes_is_analysed_in_its_language(any_db: Connection) -> None:
+    any_db.execute("select from ragdb.put_text('neu', 'a.txt', %s)", [GERMAN])
+    assert config(any_db, "neu") == "german"
+    found = any_db.execute("select source from ragdb.search('neu', 'Kündigungsfrist')").fetchall()
+    assert found == [("a.txt",)]
+    any_db.execute("select from ragdb.put_text('new', 'a.txt', 'Berlin')")
+    assert config(any_db, "new") == "english"
+
+
+def test_the_language_that_is_given_decides(db: Connection) -> None:
+    for corpus, text, language, expected in (
+        ("a", GERMAN, "fr", "french"), ("b", GERMAN, "zh", "english"), ("c", "Mut", "de", "german"),
+        ("d", GERMAN, "?", "german"),
+    ):  # fmt: skip
+        db.execute(
+            "select from ragdb.put_text(%s, 'a.txt', %s, language => %s)", (corpus, text, language)
+        )
+        assert config(db, corpus) == expected
+
+
+def test_the_corpus_that_texts_make_is_analysed_in_the_language_of_most(any_db: Connection) -> None:
+    put(any_db, [GERMAN, FRENCH, GERMAN, "x"], ids=["a", "b", "c", "d"], corpus="most")
+    put(any_db, [GERMAN, FRENCH], ids=["a", "b"], corpus="half")
+    assert [config(any_db, corpus) for corpus in ("most", "half")] == ["german", "english"]
+
+
+def test_a_corpus_that_is_there_keeps_its_configuration(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('there', text_config => 'simple')")
+    db.execute("select from ragdb.put_text('there', 'a.txt', %s, language => 'de')", [GERMAN])
+    put(db, [GERMAN], corpus="there")
+    assert config(db, "there") == "simple"
+
+
 def test_who_may_not_create_corpora_is_told_so_and_a_wrong_name_is_refused(db: Connection) -> None:
     db.execute("set local role reader")
     for call in ("put_text('fresh', 'a.txt', 'x')", "put_texts('fresh', '{x}')"):

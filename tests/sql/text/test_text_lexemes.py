@@ -101,6 +101,26 @@ def test_a_nasty_text_has_the_same_lexemes_under_every_locale(
             assert texts == found["C"], (version, name)
 
 
+def test_the_language_of_a_text_is_the_same_everywhere(
+    everywhere: dict[tuple[int, str], Connection],
+) -> None:
+    articles = json.loads((SQL.parent / "tests/data/articles.json").read_text("utf-8"))
+    texts = [*NASTY, *articles["told"].values(), *map(str.upper, articles["told"].values())]
+
+    def guessed(db: Connection) -> list[str | None]:
+        rows = db.execute(
+            "select ragdb_internal.guessed_config(u.text)"
+            " from unnest(%s::text[]) with ordinality u (text, n) order by u.n",
+            [texts],
+        )
+        return [row[0] for row in rows]
+
+    told = guessed(everywhere[18, "builtin"])
+    assert told[len(NASTY) : len(NASTY) + len(articles["told"])] == list(articles["told"])
+    for where, db in everywhere.items():
+        assert guessed(db) == told, where
+
+
 def test_a_nasty_text_has_the_same_lexemes_on_every_version(
     everywhere: dict[tuple[int, str], Connection],
 ) -> None:
