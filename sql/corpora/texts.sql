@@ -24,25 +24,31 @@ begin
   end;
 end $$;
 
--- Returns the chunks of a text as a document gives them. Raises RG400.
+-- Returns the chunks of a text as a document gives them, under its headings. Raises RG400.
 create or replace function ragdb_internal.text_chunks(
-  text text, strategy text, max_tokens integer, overlap integer, unit text)
+  text text, strategy text, max_tokens integer, overlap integer, unit text,
+  headings ragdb_internal.heading[] default '{}')
 returns jsonb
 language sql immutable parallel safe
 return (
   -- a form feed means a page to a printer, and nothing to a reader
   select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
     'text', pg_catalog.translate(c.content, E'\f', E'\n'),
-    'start', c.start_offset, 'end', c.end_offset, 'tokens', c.token_count)
+    'start', c.start_offset, 'end', c.end_offset, 'tokens', c.token_count,
+    'heading', case when cardinality(s.starts) > 0 then ragdb_internal.heading_over(
+      text_chunks.headings, s.starts, c.start_offset, c.end_offset) end)
     order by c.ordinal), '[]')
   from ragdb_internal.chunk_text(text_chunks.text, text_chunks.strategy, text_chunks.max_tokens,
-    text_chunks.overlap, text_chunks.unit) c);
+      text_chunks.overlap, text_chunks.unit) c
+    cross join (
+      select array(select h.start_offset from unnest(text_chunks.headings) h) as starts
+      offset 0) s);
 
 create or replace function ragdb.put_text(
   corpus text, source text, text text, title text default null, language text default null,
   metadata jsonb default '{}', external_id text default null, strategy text default 'paragraph',
   max_tokens integer default 240, overlap integer default 48, unit text default 'token',
-  media_type text default 'text/plain', force boolean default false)
+  media_type text default null, force boolean default false)
 returns setof ragdb.put_result
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -50,6 +56,12 @@ as $$
 #variable_conflict use_variable
 declare
   v_bytes constant bytea := convert_to(text, 'UTF8');
+  v_type constant text := coalesce(media_type,
+    case when source ~* '[.](md|markdown|mdown|mkd)$' then 'text/markdown' else 'text/plain' end);
+  v_is_markdown constant boolean :=
+    lower(btrim(split_part(v_type, ';', 1))) in ('text/markdown', 'text/x-markdown');
+  v_headings constant ragdb_internal.heading[] :=
+    case when v_is_markdown then ragdb_internal.markdown_headings(text) else '{}' end;
 begin
   if text is null then
     raise exception 'text is null'
@@ -61,17 +73,22 @@ begin
   return query
     select p.* from ragdb.put_document(
       corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
-      chunks => ragdb_internal.text_chunks(text, strategy, max_tokens, overlap, unit),
+      chunks => ragdb_internal.text_chunks(text, strategy, max_tokens, overlap, unit, v_headings),
       chunking => jsonb_build_object('chunker', 'para-sent/1', 'strategy', strategy,
         'max_tokens', max_tokens, 'overlap', overlap, 'unit', ragdb_internal.checked_unit(unit)),
-      title => title, language => language, media_type => media_type, metadata => metadata,
+      title => coalesce(title, case when v_is_markdown
+        then ragdb_internal.markdown_title(text, v_headings) end),
+      language => language, media_type => v_type, metadata => metadata,
       external_id => external_id, size_bytes => octet_length(v_bytes)::bigint, force => force) p;
 end $$;
 comment on function ragdb.put_text is
   'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a '
-  'source, as ragdb.put_documents does. Where there is no such corpus it is created with the text '
-  'configuration of the language that is given, else of that which the text is in, and with '
-  'english where that cannot be told. Raises RG400, RG401, RG404, RG409, RG411, RG412.';
+  'source, as ragdb.put_documents does. Where media_type is null it is text/markdown for a source '
+  'that ends in .md, .markdown, .mdown or .mkd, else text/plain. A Markdown text has the title and '
+  'the headings that ragdb ingest reads, and keeps its front matter. Where there is no such corpus '
+  'it is created with the text configuration of the language that is given, else of that which the '
+  'text is in, and with english where that cannot be told. Raises RG400, RG401, RG404, RG409, '
+  'RG411, RG412.';
 
 -- Refuses texts with ids or metadata of another number, and embeddings that do not fit. Raises
 -- RG400.

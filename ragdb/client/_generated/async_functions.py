@@ -1389,7 +1389,7 @@ class AsyncFunctions(AsyncCaller):
         max_tokens: int = 240,
         overlap: int = 48,
         unit: str = "token",
-        media_type: str = "text/plain",
+        media_type: str | None = None,
         force: bool = False,
     ) -> rows.PutResult:
         return await self._row(calls.PUT_TEXT, rows.PutResult, locals())

@@ -2596,14 +2596,16 @@ class Functions(Caller):
         max_tokens: int = 240,
         overlap: int = 48,
         unit: str = "token",
-        media_type: str = "text/plain",
+        media_type: str | None = None,
         force: bool = False,
     ) -> rows.PutResult:
         """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
-        of a source, as ragdb.put_documents does. Where there is no such corpus it is created
-        with the text configuration of the language that is given, else of that which the text
-        is in, and with english where that cannot be told. Raises RG400, RG401, RG404, RG409,
-        RG411, RG412.
+        of a source, as ragdb.put_documents does. Where media_type is null it is text/markdown
+        for a source that ends in .md, .markdown, .mdown or .mkd, else text/plain. A Markdown
+        text has the title and the headings that ragdb ingest reads, and keeps its front
+        matter. Where there is no such corpus it is created with the text configuration of the
+        language that is given, else of that which the text is in, and with english where that
+        cannot be told. Raises RG400, RG401, RG404, RG409, RG411, RG412.
         """
         return self._row(calls.PUT_TEXT, rows.PutResult, locals())
 

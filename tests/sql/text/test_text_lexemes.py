@@ -121,6 +121,18 @@ def test_the_language_of_a_text_is_the_same_everywhere(
         assert guessed(db) == told, where
 
 
+def test_the_headings_of_a_text_are_the_same_everywhere(
+    everywhere: dict[tuple[int, str], Connection],
+) -> None:
+    text = "".join(f"# {nasty}\n\n{nasty}\n---\n_{nasty}_\n===\n" for nasty in NASTY)
+
+    def headings(db: Connection) -> tuple[object, ...] | None:
+        return db.execute("select ragdb_internal.markdown_headings(%s)::text", [text]).fetchone()
+
+    found = {where: headings(db) for where, db in everywhere.items()}
+    assert len(set(found.values())) == 1, found
+
+
 def test_a_nasty_text_has_the_same_lexemes_on_every_version(
     everywhere: dict[tuple[int, str], Connection],
 ) -> None:
