@@ -55,12 +55,15 @@ end;
 
 -- Returns the text configuration for the language that the beginning of a text is in: english for a
 -- language that has none, null where it cannot be told. A word of one ASCII letter is of an option
--- or of what an apostrophe cut.
+-- or of what an apostrophe cut. Another letter alone may be a sign, and letters that stand with
+-- Latin ones may be a unit: those of such words say nothing.
 create or replace function ragdb_internal.guessed_config(text text) returns text
 language sql stable parallel safe
 begin atomic
   with word as materialized (
-    select w.word, count(*) as times, octet_length(w.word) > length(w.word) as is_past_ascii
+    select w.word, count(*) as times,
+      length(w.word) > 1 and octet_length(w.word) > length(w.word)
+        and not (w.word ~ '[a-z0-9]' and w.word ~ '[^a-z0-9À-ʯḀ-ỿ]') as is_lettered
     from unnest((ragdb_internal.words_and_pairs(ragdb_internal.fold(ragdb_internal.plain(
       left(guessed_config.text, 1500)))))[:200]) w (word)
     where octet_length(w.word) > 1 and w.word !~ '^[0-9]'
@@ -77,7 +80,7 @@ begin atomic
         select sum(w.times * (
           case when w.word = any (l.words) or ts_lexize(l.dictionary, w.word) = '{}'
             then 1 else 0 end
-          + case when not w.is_past_ascii then 0 when w.word ~ l.written then 1 else -1 end))
+          + case when not w.is_lettered then 0 when w.word ~ l.written then 1 else -1 end))
           as points
         from word w offset 0) p
   ), best as (

@@ -52,6 +52,17 @@ def test_too_little_tells_nothing(db: Connection, text: str) -> None:
     assert guessed(db, text) is None
 
 
+def test_signs_and_units_are_not_a_language(db: Connection) -> None:
+    units = "The mesh has pores of 10 μm × 20 μm, α = 0.1, β = 0.2 and γ = 0.3. " * 5
+    assert guessed(db, units) == "english"
+    assert guessed(db, "α β γ δ ε ζ μm μl μs") is None
+
+
+def test_a_language_that_is_not_listed_is_not_taken_for_its_neighbour(db: Connection) -> None:
+    azerbaijani = "Bütün insanlar ləyaqət və hüquqlarına görə azad və bərabər doğulurlar."
+    assert guessed(db, azerbaijani) is None
+
+
 def test_a_language_is_given_by_its_code_or_its_name(db: Connection) -> None:
     given = {
         "de": "german", "DE-at": "german", "pt_BR": "portuguese", " English ": "english",
