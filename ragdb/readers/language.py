@@ -2,7 +2,8 @@
 
 Scripts that one language writes decide at once; Latin, Cyrillic, Arabic and Devanagari are told
 apart by function words, the classic method of Grefenstette (1995), and by letters that only one of
-them has. It looks at the beginning only.
+them has. It looks at the beginning only. `ragdb.put_text` asks sql/text/languages.sql, which has
+PostgreSQL's stop words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Markdown: the text as it is written, with the headings and links that it marks."""
+"""Markdown: the text as it is written, with the headings and links that it marks.
+
+`ragdb.put_text` finds the same headings in SQL (sql/text/markdown.sql).
+"""
 
 from __future__ import annotations
 
