@@ -41,8 +41,7 @@ return (
   from ragdb_internal.chunk_text(text_chunks.text, text_chunks.strategy, text_chunks.max_tokens,
       text_chunks.overlap, text_chunks.unit) c
     cross join (
-      select array(select h.start_offset from unnest(text_chunks.headings) h) as starts
-      offset 0) s);
+      select array(select start_offset from unnest(text_chunks.headings)) as starts offset 0) s);
 
 create or replace function ragdb.put_text(
   corpus text, source text, text text, title text default null, language text default null,
@@ -60,6 +59,8 @@ declare
     case when source ~* '[.](md|markdown|mdown|mkd)$' then 'text/markdown' else 'text/plain' end);
   v_is_markdown constant boolean :=
     lower(btrim(split_part(v_type, ';', 1))) in ('text/markdown', 'text/x-markdown');
+  v_language constant text := coalesce(language,
+    case when v_is_markdown then ragdb_internal.markdown_language(text) end);
   v_headings constant ragdb_internal.heading[] :=
     case when v_is_markdown then ragdb_internal.markdown_headings(text) else '{}' end;
 begin
@@ -69,7 +70,7 @@ begin
         detail = 'an empty text is a document without chunks, null is not a document',
         hint = 'pass a text';
   end if;
-  perform ragdb_internal.ensure_corpus(corpus, array[text], language);
+  perform ragdb_internal.ensure_corpus(corpus, array[text], v_language);
   return query
     select p.* from ragdb.put_document(
       corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
@@ -78,16 +79,16 @@ begin
         'max_tokens', max_tokens, 'overlap', overlap, 'unit', ragdb_internal.checked_unit(unit)),
       title => coalesce(title, case when v_is_markdown
         then ragdb_internal.markdown_title(text, v_headings) end),
-      language => language, media_type => v_type, metadata => metadata,
+      language => v_language, media_type => v_type, metadata => metadata,
       external_id => external_id, size_bytes => octet_length(v_bytes)::bigint, force => force) p;
 end $$;
 comment on function ragdb.put_text is
   'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a '
   'source, as ragdb.put_documents does. Where media_type is null it is text/markdown for a source '
   'that ends in .md, .markdown, .mdown or .mkd, else text/plain. A Markdown text has the title and '
-  'the headings that ragdb ingest reads, and keeps its front matter. Where there is no such corpus '
-  'it is created with the text configuration of the language that is given, else of that which the '
-  'text is in, and with english where that cannot be told. Raises RG400, RG401, RG404, RG409, '
+  'the headings that ragdb ingest reads, and keeps its front matter, which may name its language. '
+  'Where there is no such corpus it is created with the text configuration of the language that is '
+  'named, else that the text is in (english: cannot be told). Raises RG400, RG401, RG404, RG409, '
   'RG411, RG412.';
 
 -- Refuses texts with ids or metadata of another number, and embeddings that do not fit. Raises

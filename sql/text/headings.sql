@@ -1,5 +1,5 @@
--- What the headings of a Markdown text say of it: its title, and what each of its chunks stands
--- under.
+-- What a Markdown text says of itself: its title and its language, and the headings over each of
+-- its chunks.
 
 -- Returns the deepest heading path that a passage stands under. A quarter of it may stand
 -- elsewhere: it begins with words of the passage before. starts are those of the headings.
@@ -24,18 +24,30 @@ return (
   where 4 * p.length >= 3 * (heading_over.end_offset - heading_over.start_offset)
   order by cardinality(p.path) desc limit 1);
 
--- Returns the title of a Markdown text: that of its front matter where it is written plainly or in
--- quotes, else its first heading of the first level.
+-- Returns what the front matter of a Markdown text says of a field, where it says it plainly or in
+-- quotes; null where it does not.
+create or replace function ragdb_internal.front_matter_field(text text, field text) returns text
+language sql immutable parallel safe
+return (
+  select nullif(pg_catalog.btrim(coalesce(m.part[1], m.part[2], m.part[3])), '')
+  from pg_catalog.regexp_match(
+    pg_catalog.left(text, ragdb_internal.front_matter_length(text)),
+    '^' || field || E':[ \t]+(?:"([^"\\\\\n]*)"|''([^''\n]*)'''
+    '|([^][ \t\r\n"''|>&*!{}%@`#,?:-][^\n#:]*))[ \t\r]*$', 'n') m (part));
+
+-- Returns the title of a Markdown text: that of its front matter, else its first heading of the
+-- first level.
 create or replace function ragdb_internal.markdown_title(
   text text, headings ragdb_internal.heading[])
 returns text
 language sql immutable parallel safe
 return coalesce(
-  (select nullif(pg_catalog.left(pg_catalog.btrim(coalesce(m.part[1], m.part[2], m.part[3])), 1000),
-      '')
-    from pg_catalog.regexp_match(
-      pg_catalog.left(text, ragdb_internal.front_matter_length(text)),
-      E'^title:[ \t]+(?:"([^"\\\\\n]*)"|''([^''\n]*)'''
-      '|([^][ \t\r\n"''|>&*!{}%@`#,?:-][^\n#:]*))[ \t\r]*$', 'n') m (part)),
+  pg_catalog.left(ragdb_internal.front_matter_field(text, 'title'), 1000),
   (select h.path[1] from pg_catalog.unnest(headings) h where h.level = 1
     order by h.start_offset limit 1));
+
+-- Returns the code of the language that the front matter of a Markdown text names; null for none.
+create or replace function ragdb_internal.markdown_language(text text) returns text
+language sql immutable parallel safe
+return ragdb_internal.language_code(coalesce(ragdb_internal.front_matter_field(text, 'language'),
+  ragdb_internal.front_matter_field(text, 'lang')));

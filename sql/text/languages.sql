@@ -92,19 +92,27 @@ begin atomic
     and max(b.points) * 8 >= (select sum(w.times) from word w);
 end;
 
--- Returns the text configuration for a language by its code or its name in English, as en, en-US
--- or English: english for one that has none, null for what is no code.
+-- Returns the code of a language from a code or a name in English, as en, en-US or English; null
+-- for what is neither.
+create or replace function ragdb_internal.language_code(language text) returns text
+language sql immutable parallel safe
+return (
+  select coalesce(
+    (select c.language from ragdb_internal.text_configs() c where c.config = p.primary_part),
+    case when p.primary_part in ('nb', 'nn') then 'no'
+      when p.primary_part ~ '^[a-z]{2,3}$' then p.primary_part end)
+  from (select pg_catalog.substring(
+    pg_catalog.lower(pg_catalog.btrim(language_code.language) collate "C"),
+    '^[^-_.]*') as primary_part) p);
+
+-- Returns the text configuration for a language by its code or its name in English: english for one
+-- that has none, null for what is neither.
 create or replace function ragdb_internal.language_config(language text) returns text
 language sql immutable parallel safe
 return (
   select coalesce(
-    (select c.config from ragdb_internal.text_configs() c
-      where c.config <> 'simple' and p.code in (c.language, c.config)),
-    case when p.code in ('nb', 'nn') then 'norwegian'
-      when p.code ~ '^[a-z]{2,3}$' then 'english' end)
-  from (select pg_catalog.substring(
-    pg_catalog.lower(pg_catalog.btrim(language_config.language) collate "C"),
-    '^[^-_.]*') as code) p);
+    (select c.config from ragdb_internal.text_configs() c where c.language = l.code), 'english')
+  from ragdb_internal.language_code(language_config.language) l (code) where l.code is not null);
 
 -- Returns the text configuration for a corpus of some texts: that of the language of over half of
 -- those whose language is known, else english. It looks at 100 of them at most, from first to last.

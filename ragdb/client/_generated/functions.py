@@ -2603,9 +2603,9 @@ class Functions(Caller):
         of a source, as ragdb.put_documents does. Where media_type is null it is text/markdown
         for a source that ends in .md, .markdown, .mdown or .mkd, else text/plain. A Markdown
         text has the title and the headings that ragdb ingest reads, and keeps its front
-        matter. Where there is no such corpus it is created with the text configuration of the
-        language that is given, else of that which the text is in, and with english where that
-        cannot be told. Raises RG400, RG401, RG404, RG409, RG411, RG412.
+        matter, which may name its language. Where there is no such corpus it is created with
+        the text configuration of the language that is named, else that the text is in
+        (english: cannot be told). Raises RG400, RG401, RG404, RG409, RG411, RG412.
         """
         return self._row(calls.PUT_TEXT, rows.PutResult, locals())
 

@@ -153,6 +153,25 @@ def test_only_a_markdown_text_has_headings(db: Connection) -> None:
         ).fetchall() == [(stored, heading[0] if heading else None, heading)]
 
 
+def test_the_front_matter_names_the_language(db: Connection) -> None:
+    for source, matter, named, language, config in (
+        ("a.md", "lang: de-AT", None, "de", "german"),
+        ("b.md", "language: 'zh'", None, "zh", "english"),
+        ("c.md", "language: Français", None, "en", "english"),
+        ("d.md", "lang: de", "fr", "fr", "french"), ("e.txt", "lang: de", None, "en", "english"),
+    ):  # fmt: skip
+        corpus = source[0]
+        db.execute(
+            "select from ragdb.put_text(%s, %s, %s, language => %s)",
+            (corpus, source, f"---\n{matter}\n---\nBerlin\n", named),
+        )
+        assert db.execute(
+            "select d.language, c.text_config from ragdb.documents d"
+            " join ragdb.corpora c using (corpus_id) where c.name = %s",
+            [corpus],
+        ).fetchall() == [(language, config)]
+
+
 def test_a_title_that_is_given_stands(db: Connection) -> None:
     db.execute("select from ragdb.put_text('c', 'a.md', E'# A\\n\\nb', title => 'T')")
     found = db.execute("select title, heading from ragdb.search('c', 'b')").fetchall()
