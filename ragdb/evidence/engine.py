@@ -181,8 +181,9 @@ class Engine:
         if self.task is not None:
             return ask(self.task, asked)
         pack = run.get("pack", {"chunks": []})
-        read_as = (run.get("gate") or {}).get("read_as")
-        made = self.db.answer_from_evidence(run["question"], pack, self.sentences, read_as=read_as)
+        made = self.db.answer_from_evidence(
+            run["question"], pack, self.sentences, gate=run.get("gate")
+        )
         return made, None
 
     def _schema_problems(self, output: dict[str, Any]) -> list[str] | None:

@@ -75,6 +75,7 @@ class Gate(BaseModel):
     coverage: float
     missing_terms: list[str]
     read_as: dict[str, dict[str, float]]
+    names: list[str]
     rank_mode: str | None
     min_chunks: int
     min_score: float

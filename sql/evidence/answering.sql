@@ -73,24 +73,3 @@ begin
             else ragdb_internal.also_says(l.headed, read_as) end as headed
         offset 0) w);
 end $$;
-
--- Returns the sentences of evidence as ragdb_internal.evidence_sentences does; with read_as null
--- they say also what differs from what is asked in accents alone.
-create or replace function ragdb_internal.read_sentences(
-  evidence jsonb, config text, question text, asked text, read_as jsonb)
-  returns ragdb_internal.evidence_sentence[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_sentences constant ragdb_internal.evidence_sentence[] := ragdb_internal.evidence_sentences(
-    evidence, config, question, coalesce(read_as, '{}'));
-  v_read_as jsonb := '{}';
-begin
-  if read_as is null then
-    v_read_as := ragdb_internal.read_as(null, asked, config, array(
-      select distinct l from unnest(v_sentences) s cross join unnest(s.lexemes || s.headed) l));
-  end if;
-  return case when v_read_as = '{}' then v_sentences
-    else ragdb_internal.evidence_sentences(evidence, config, question, v_read_as) end;
-end $$;

@@ -27,7 +27,7 @@ begin
   v_began := clock_timestamp();
   v_output := ragdb.answer_from_evidence(
     run ->> 'question', coalesce(run -> 'pack', '{"chunks": []}'), sentences,
-    read_as => run #> '{gate,read_as}');
+    gate => run -> 'gate');
   return ragdb.ask_verify(run, v_output,
     elapsed_ms => ragdb_internal.ms_since(v_began)::float8);
 end $$;

@@ -1,38 +1,5 @@
 -- An answer in the evidence's own words: the sentences that have most of what is asked.
 
--- A term of a question and what it weighs: more, the fewer sentences have it.
-create type ragdb_internal.asked_term as (lexeme text, weight float8);
-
--- Returns the terms of a question with what each weighs among these sentences; of what it only
--- tells, those that one of them has.
-create or replace function ragdb_internal.asked_terms(lexemes text[], told text[],
-  sentences ragdb_internal.evidence_sentence[]) returns ragdb_internal.asked_term[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return array(
-    select row(a.lexeme, ragdb_internal.cautious_idf(cardinality(sentences), d.df)
-      )::ragdb_internal.asked_term
-    from unnest(asked_terms.lexemes) a (lexeme)
-      cross join lateral (
-        select count(*)::integer as df from unnest(sentences) s
-        where a.lexeme = any (s.lexemes) or a.lexeme = any (s.headed)) d
-    where d.df > 0 or a.lexeme <> all (asked_terms.told));
-end $$;
-
--- Returns what those of some terms weigh that are among these lexemes, and half of it for those
--- that are in the headings alone.
-create or replace function ragdb_internal.weight_of(
-  terms ragdb_internal.asked_term[], lexemes text[], headed text[])
-returns float8
-language sql immutable parallel safe
-return (
-  select coalesce(pg_catalog.sum(case when t.lexeme = any (weight_of.lexemes) then t.weight
-    when t.lexeme = any (weight_of.headed) then t.weight / 2 end
-    order by t.lexeme collate "C"), 0)
-  from pg_catalog.unnest(weight_of.terms) t);
-
 -- Returns the citation of a sentence that stands in an answer from there on.
 create or replace function ragdb_internal.sentence_citation(
   sentence ragdb_internal.evidence_sentence, answer_start integer) returns jsonb
@@ -93,25 +60,69 @@ begin
   end loop;
 end $$;
 
--- Refuses what a question is read as that is no object of shares by lexeme. Raises RG400.
-create or replace function ragdb_internal.check_read_as(read_as jsonb) returns void
+-- Refuses a verdict of the gate whose read_as is no object of shares by lexeme, or whose names are
+-- no lexemes. Raises RG400.
+create or replace function ragdb_internal.check_verdict(gate jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if jsonb_typeof(read_as) <> 'object' or jsonb_path_exists(
-      read_as, 'strict $.* ? (@.type() != "object" || exists (@.* ? (@.type() != "number")))')
+  if jsonb_typeof(gate) <> 'object' or jsonb_typeof(gate -> 'read_as') <> 'object'
+    or jsonb_typeof(gate -> 'names') <> 'array' or jsonb_path_exists(gate,
+      'strict $.read_as.* ? (@.type() != "object" || exists (@.* ? (@.type() != "number")))',
+      silent => true)
+    or jsonb_path_exists(gate, 'strict $.names[*] ? (@.type() != "string")', silent => true)
   then
-    raise exception 'read_as is %', ragdb_internal.quote(read_as::text)
-      using errcode = 'RG400', detail = 'it has an object of numbers for each lexeme asked for',
-        hint = 'pass read_as of what ragdb.rag_enough_context_gate() returns, or leave it out';
+    raise exception 'gate is %', ragdb_internal.quote(gate::text)
+      using errcode = 'RG400', detail = 'read_as has an object of numbers for each lexeme asked '
+          'for, and names is a list of lexemes',
+        hint = 'pass what ragdb.rag_enough_context_gate() returns, or leave it out';
+  end if;
+end $$;
+
+-- Returns the sentences of evidence that answer a question, as picked_sentences does, by the
+-- verdict of a gate (null: none). Where none does, what the question names and those sentences do
+-- not that have enough of its other terms.
+create or replace function ragdb_internal.extracted_answer(question text, evidence jsonb,
+  max_sentences integer, min_support float8, gate jsonb,
+  out picked ragdb_internal.evidence_sentence[], out support float8, out unnamed text[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_config constant text := ragdb_internal.evidence_config(evidence);
+  v_asked constant text := ragdb_internal.without_asking(question, v_config);
+  v_read_as constant jsonb := coalesce(gate -> 'read_as', ragdb_internal.read_as(null, v_asked,
+    v_config, ragdb_internal.evidence_lexemes(evidence, v_config)));
+  v_sentences constant ragdb_internal.evidence_sentence[] := ragdb_internal.evidence_sentences(
+    evidence, v_config, question, v_read_as);
+  v_terms constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(
+    tsvector_to_array(ragdb_internal.lexemes(v_asked, v_config)),
+    ragdb_internal.told_lexemes(question, v_asked, v_config), v_sentences);
+  v_names constant ragdb_internal.asked_term[] := array(
+    select t from unnest(v_terms) t where t.lexeme = any (case when gate ? 'names'
+      then array(select jsonb_array_elements_text(gate -> 'names'))
+      else tsvector_to_array(ragdb_internal.lexemes(
+        ragdb_internal.names_in(v_asked, v_config), v_config)) end));
+begin
+  select p.picked, p.support into picked, support
+    from ragdb_internal.picked_sentences(v_terms, ragdb_internal.naming_sentences(evidence,
+      v_config, v_read_as, v_names, ragdb_internal.least_named(v_asked), v_sentences),
+      max_sentences, min_support) p;
+  if v_names <> '{}' and coalesce(support, 0) < min_support then
+    unnamed := array(
+      select n.lexeme
+      from ragdb_internal.picked_sentences(v_terms, v_sentences, max_sentences, min_support) p
+        cross join unnest(v_names) n
+      where p.support >= min_support
+        and n.lexeme <> all (p.picked[1].lexemes || p.picked[1].headed));
   end if;
 end $$;
 
 -- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(
   question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5,
-  read_as jsonb default null)
+  gate jsonb default null)
 returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -119,29 +130,22 @@ set extra_float_digits = 1
 as $$
 declare
   v_evidence constant jsonb := ragdb_internal.evidence_of(evidence);
-  v_config text;
-  v_asked text;
-  v_sentences ragdb_internal.evidence_sentence[];
   v_answer record;
 begin
   perform ragdb_internal.check_question(question), ragdb_internal.check_evidence(v_evidence),
-    ragdb_internal.check_read_as(read_as);
+    ragdb_internal.check_verdict(gate);
   if max_sentences is null or max_sentences not between 1 and 20 or min_support is null
     or not min_support between 0 and 1 then
     raise exception 'max_sentences or min_support is null or out of range'
       using errcode = 'RG400', detail = 'max_sentences is 1 to 20, min_support 0 to 1',
         hint = 'leave them out for 2 and 0.5';
   end if;
-  v_config := ragdb_internal.evidence_config(v_evidence);
-  v_asked := ragdb_internal.without_asking(question, v_config);
-  v_sentences := ragdb_internal.read_sentences(v_evidence, v_config, question, v_asked, read_as);
-  v_answer := ragdb_internal.picked_sentences(
-    ragdb_internal.asked_terms(tsvector_to_array(ragdb_internal.lexemes(v_asked, v_config)),
-      ragdb_internal.told_lexemes(question, v_asked, v_config), v_sentences),
-    v_sentences, max_sentences, min_support);
+  v_answer := ragdb_internal.extracted_answer(
+    question, v_evidence, max_sentences, min_support, gate);
   if coalesce(v_answer.support, 0) < min_support or v_answer.picked = '{}' then
     return jsonb_build_object('answer', '', 'citations', '[]'::jsonb,
-      'insufficient_evidence', true, 'support', coalesce(v_answer.support, 0));
+      'insufficient_evidence', true, 'support', coalesce(v_answer.support, 0),
+      'unnamed', to_jsonb(coalesce(v_answer.unnamed, '{}')));
   end if;
   return (
     select jsonb_build_object('answer', string_agg(p.sentence, ' ' order by p.ord),
@@ -161,5 +165,8 @@ comment on function ragdb.answer_from_evidence is
   'have most of its terms, rare ones and chunks of a higher score counting more: answer, '
   'citations with quote, start and end in the chunk and answer_start and answer_end, support (0 '
   'to 1), and insufficient_evidence true where at most max_sentences (1 to 20) support it less '
-  'than min_support (0 to 1). read_as is what ragdb.rag_enough_context_gate says that words of the '
-  'question are read as; without it what differs in accents alone. Raises RG400, RG413, RG460.';
+  'than min_support (0 to 1). A document that does not name what the question names, by names and '
+  'numbers, does not answer it; unnamed lists those that stand in the way. gate is the '
+  'verdict of ragdb.rag_enough_context_gate, which says as what words of the question are read '
+  '(read_as) and what has to be named (names); without it what differs in accents alone is the '
+  'same, and all names count. Raises RG400, RG413, RG460.';

@@ -155,12 +155,12 @@ return array(
       || pg_catalog.tsvector_to_array(
         ragdb_internal.lexemes(c.chunk ->> 'text', text_config))) l (lexeme));
 
--- Returns what of a question evidence says: what its words are read as, how many terms it has, the
--- share of these that is there, by weight, and those that are missing. What a question only tells
--- may be missing.
+-- Returns what of a question evidence says: what its words are read as, what it names, how many
+-- terms it has, the share of these that is there, by weight, and those that are missing. What a
+-- question only tells may be missing.
 create or replace function ragdb_internal.said_of(
   corpus ragdb.corpora, question text, text_config text, evidence jsonb, out read_as jsonb,
-  out terms integer, out coverage float8, out missing text[])
+  out names text[], out terms integer, out coverage float8, out missing text[])
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -170,6 +170,7 @@ declare
   v_found text[] := ragdb_internal.evidence_lexemes(evidence, text_config);
 begin
   read_as := ragdb_internal.read_as(corpus, v_asked, text_config, v_found);
+  names := ragdb_internal.named_lexemes(corpus, v_asked, text_config);
   v_found := ragdb_internal.also_says(v_found, read_as);
   select count(*), coalesce(
       sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))
@@ -227,7 +228,7 @@ begin
       and coalesce(v_basis.best_score, 0) >= coalesce(min_score, v_basis.floor, 0),
     'chunks', v_chunks, 'best_score', v_basis.best_score, 'terms', v_said.terms,
     'coverage', v_said.coverage, 'missing_terms', to_jsonb(v_said.missing),
-    'read_as', v_said.read_as,
+    'read_as', v_said.read_as, 'names', to_jsonb(v_said.names),
     'rank_mode', v_basis.rank_mode, 'min_chunks', min_chunks,
     'min_score', coalesce(min_score, v_basis.floor, 0),
     'min_score_by', case when min_score is not null then 'caller'
@@ -243,4 +244,5 @@ comment on function ragdb.rag_enough_context_gate is
   'also as what read_as shows: what the corpus takes it for, mended or as a synonym, with the '
   'share of it that each lexeme stands for. A term of letters and digits, such as X200, or a '
   'version, such as 4.2, weighs four times if it is missing. Returns enough with all it was '
-  'decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.';
+  'decided by, and names, the lexemes that a text which answers has to name. min_score_by is '
+  'caller, corpus or none. Raises RG400, RG413, RG460.';

@@ -25,24 +25,6 @@ begin
   end;
 end $$;
 
--- Returns what a class of a regular expression lists for letters and digits, as a question has
--- them: whole blocks of Unicode, whatever the locale of the database. All letters one by one take
--- milliseconds to make ready.
-create or replace function ragdb_internal.question_letters() returns text
-language sql immutable parallel safe
-return 'A-Za-z0-9ªµºÀ-ÖØ-\u1fff\u3040-\ufdff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc'
-  '\U00010000-\U0003ffff';
-
--- Returns a pattern of the names in a question: runs of words with a capital of Latin, Greek or
--- Cyrillic that do not begin a sentence.
-create or replace function ragdb_internal.name_in_question() returns text
-language sql immutable parallel safe
-return pg_catalog.replace(pg_catalog.replace(
-  '(?:[a-z0-9,)]|(?![C])[ß-ԯ])\s+([C][L-]*(?:\s+(?:(?:of|the|de|von|van)\s+)?[C][L-]*)*)',
-  'L', ragdb_internal.question_letters()), '[C]', '[A-ZÀ-ÖØ-Þ'
-  'ĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽ'
-  'ȘȚΆ-ΏΑ-ΫЀ-ЯҐ]');
-
 -- Returns what to look up for what is asked, 16 queries at most. The question itself, its parts,
 -- what it quotes, the names in it; each once, in this order.
 create or replace function ragdb_internal.planned_queries(question text) returns text[]
@@ -68,7 +50,7 @@ return array(
         with ordinality m (phrase, n)
       union all
       select 4, m.n, m.name[1]
-      from pg_catalog.regexp_matches(question, ragdb_internal.name_in_question(), 'g')
+      from pg_catalog.regexp_matches(question, ragdb_internal.name_in_question(''), 'g')
         with ordinality m (name, n)) p
     where p.query ~ ('[' || ragdb_internal.question_letters() || ']')
       -- the "I" of "how do I" begins with a capital

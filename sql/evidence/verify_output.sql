@@ -56,12 +56,16 @@ return (
       && missing_words.terms
     group by w.word) a);
 
--- Returns in words what of its question the evidence of a run lacks; nothing where it has all.
+-- Returns in words what of its question the evidence of a run lacks, or says of something else than
+-- what the question names; null for nothing.
 create or replace function ragdb_internal.lack_of(run jsonb) returns text
 language sql immutable parallel safe
-return coalesce('; it lacks ' || ragdb_internal.missing_words(run ->> 'question',
-  array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),
-  ragdb_internal.evidence_config(run -> 'pack')), '');
+return (
+  select pg_catalog.string_agg(l.what || ragdb_internal.missing_words(run ->> 'question',
+    array(select pg_catalog.jsonb_array_elements_text(ragdb_internal.list_or_none(l.terms))),
+    ragdb_internal.evidence_config(run -> 'pack')), '' order by l.n)
+  from (values (1, '; it lacks ', run #> '{gate,missing_terms}'),
+    (2, '; no passage says it of ', run #> '{output,unnamed}')) l (n, what, terms));
 
 -- Returns in words why the gate of a run said no. The scores are rounded away from each other: two
 -- that are near would read as one.
@@ -76,7 +80,7 @@ return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
         || ', not ' || pg_catalog.to_char(
           pg_catalog.ceil((run #>> '{gate,min_score}')::numeric * 100) / 100, 'FM0.00')
       else '' end
-    || ragdb_internal.lack_of(run) end;
+    || coalesce(ragdb_internal.lack_of(run), '') end;
 
 -- Returns in words why a run of this status has no answer; null for one that has.
 create or replace function ragdb_internal.run_reason(run jsonb, status text) returns text
@@ -88,7 +92,7 @@ return case run_reason.status
     from pg_catalog.jsonb_array_elements_text(run -> 'problems') with ordinality p (problem, n))
   else case when run #> '{gate,enough}' = 'false' then ragdb_internal.gate_reason(run)
     else coalesce(run #>> '{summary,retrieval_skipped}',
-      'the corpus does not say' || ragdb_internal.lack_of(run)) end
+      'the corpus does not say' || coalesce(ragdb_internal.lack_of(run), '')) end
 end;
 
 -- Returns a run with its output, what is wrong with it, and the status that these come to.

@@ -108,7 +108,7 @@ begin
       v_min_score, v_min_coverage);
   end if;
   -- the terms are the question's
-  run := jsonb_set(run, '{summary,gate}', v_verdict - '{missing_terms,read_as}'::text[])
+  run := jsonb_set(run, '{summary,gate}', v_verdict - '{missing_terms,read_as,names}'::text[])
     || jsonb_build_object('gate', v_verdict);
   if run #>> '{policy,mode}' = 'required' and v_verdict -> 'enough' = 'false' then
     return ragdb_internal.failed_run(run, 'insufficient evidence');

@@ -58,7 +58,7 @@ class AsyncFunctions(AsyncCaller):
         evidence: Any,
         max_sentences: int = 2,
         min_support: float = 0.5,
-        read_as: Any = None,
+        gate: Any = None,
     ) -> Any:
         return await self._value(calls.ANSWER_FROM_EVIDENCE, locals())
 

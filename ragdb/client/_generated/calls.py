@@ -23,7 +23,7 @@ ANSWER_FROM_EVIDENCE = Call(
         "evidence": "jsonb",
         "max_sentences": "integer",
         "min_support": "double precision",
-        "read_as": "jsonb",
+        "gate": "jsonb",
     },
 )
 APPEND_TURNS = Call(

@@ -87,15 +87,18 @@ class Functions(Caller):
         evidence: Any,
         max_sentences: int = 2,
         min_support: float = 0.5,
-        read_as: Any = None,
+        gate: Any = None,
     ) -> Any:
         """Answers a question by the sentences of its evidence (a pack, or the input made of one)
         that have most of its terms, rare ones and chunks of a higher score counting more:
         answer, citations with quote, start and end in the chunk and answer_start and
         answer_end, support (0 to 1), and insufficient_evidence true where at most
-        max_sentences (1 to 20) support it less than min_support (0 to 1). read_as is what
-        ragdb.rag_enough_context_gate says that words of the question are read as; without it
-        what differs in accents alone. Raises RG400, RG413, RG460.
+        max_sentences (1 to 20) support it less than min_support (0 to 1). A document that
+        does not name what the question names, by names and numbers, does not answer it;
+        unnamed lists those that stand in the way. gate is the verdict of
+        ragdb.rag_enough_context_gate, which says as what words of the question are read
+        (read_as) and what has to be named (names); without it what differs in accents alone
+        is the same, and all names count. Raises RG400, RG413, RG460.
         """
         return self._value(calls.ANSWER_FROM_EVIDENCE, locals())
 
@@ -2664,8 +2667,9 @@ class Functions(Caller):
         lacks). A term is there also as what read_as shows: what the corpus takes it for,
         mended or as a synonym, with the share of it that each lexeme stands for. A term of
         letters and digits, such as X200, or a version, such as 4.2, weighs four times if it
-        is missing. Returns enough with all it was decided by. min_score_by is caller, corpus
-        or none. Raises RG400, RG413, RG460.
+        is missing. Returns enough with all it was decided by, and names, the lexemes that a
+        text which answers has to name. min_score_by is caller, corpus or none. Raises RG400,
+        RG413, RG460.
         """
         return self._value(calls.RAG_ENOUGH_CONTEXT_GATE, locals())
 

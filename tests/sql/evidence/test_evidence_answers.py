@@ -675,12 +675,18 @@ def test_the_input_of_a_task_is_evidence_too(any_db: Connection) -> None:
         ("rag_enough_context_gate('x', '{}')", "RG460"),
         ("""rag_enough_context_gate('x', '{"chunks": []}', -1)""", "RG400"),
         ("answer_from_evidence('x', null)", "RG460"),
-        ("""answer_from_evidence('x', '{"chunks": []}', read_as => '[]')""", "RG400"),
-        ("""answer_from_evidence('x', '{"chunks": []}', read_as => '{"x": "y"}')""", "RG400"),
+        ("""answer_from_evidence('x', '{"chunks": []}', gate => '[]')""", "RG400"),
         (
-            """answer_from_evidence('x', '{"chunks": []}', read_as => '{"x": {"y": "1"}}')""",
+            """answer_from_evidence('x', '{"chunks": []}', gate => '{"read_as": {"x": "y"}}')""",
             "RG400",
         ),
+        (
+            """answer_from_evidence(
+                'x', '{"chunks": []}', gate => '{"read_as": {"x": {"y": "1"}}}')""",
+            "RG400",
+        ),
+        ("""answer_from_evidence('x', '{"chunks": []}', gate => '{"names": {}}')""", "RG400"),
+        ("""answer_from_evidence('x', '{"chunks": []}', gate => '{"names": [1]}')""", "RG400"),
         ("""answer_from_evidence('', '{"chunks": []}')""", "RG400"),
         ("""answer_from_evidence('x', '{"chunks": []}', 0)""", "RG400"),
         ("""answer_from_evidence('x', '{"chunks": []}', 1, 2)""", "RG400"),

@@ -1,0 +1,82 @@
+-- What a question names: things, by names or by capitals, and numbers. A text that says all else of
+-- what is asked, and names another thing or year, is no answer.
+
+-- Returns what a class of a regular expression lists for letters and digits, as a question has
+-- them: whole blocks of Unicode, whatever the locale of the database. All letters one by one take
+-- milliseconds to make ready.
+create or replace function ragdb_internal.question_letters() returns text
+language sql immutable parallel safe
+return 'A-Za-z0-9ªµºÀ-ÖØ-\u1fff\u3040-\ufdff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc'
+  '\U00010000-\U0003ffff';
+
+-- Returns a pattern of the names in a question: runs of words with a capital of Latin, Greek or
+-- Cyrillic that do not begin a sentence, and what else a name may go on with.
+create or replace function ragdb_internal.name_in_question(goes_on text) returns text
+language sql immutable parallel safe
+return pg_catalog.replace(pg_catalog.replace(
+  '(?:[a-z0-9,)]|(?![C])[ß-ԯ])\s+([C][L-]*(?:\s+(?:(?:of|the|de|von|van)\s+)?[C][L-]*'
+    || name_in_question.goes_on || ')*)',
+  'L', ragdb_internal.question_letters()), '[C]', '[A-ZÀ-ÖØ-Þ'
+  'ĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽ'
+  'ȘȚΆ-ΏΑ-ΫЀ-ЯҐ]');
+
+-- Returns the names and numbers in a question, one behind the other: what begins with a capital
+-- within a sentence, but "I", months and days, and not where all but small words do; what has a
+-- capital within or two, or ends in digits, as MySQL, HTTP and x200, at any place, but not where
+-- all is in capitals; with a number behind them, as in Windows 11; and numbers of two digits or
+-- more. In German, where each noun has a capital, only runs of such words. In small letters,
+-- because a capital within parts a word, and without hyphens, because what they join is a word.
+create or replace function ragdb_internal.names_in(question text, config text) returns text
+language sql immutable parallel safe
+return (
+  select pg_catalog.lower(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+    coalesce(pg_catalog.string_agg(m.name, ' '), ''),
+    '(?<=[[:alpha:]])-(?=[[:alpha:]])', ' ', 'g'), '(?<=[[:alnum:]])-(?=[[:alnum:]])', '', 'g')
+    collate "C")
+  from (
+    select r[1] as name
+    from pg_catalog.regexp_matches(question,
+      ragdb_internal.name_in_question('|\s+[0-9][0-9A-Za-z.-]*'), 'g') r
+    where (config <> 'german' or r[1] ~ '\s')
+      and r[1] !~ ('^(?:I$|(?:January|February|March|April|May|June|July|August|September|October'
+        '|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\M)')
+      and question ~ ('(?<![A-Za-zÀ-ӿ])(?!(?:an?|the|of|in|on|at|to|for|by|and|or|with|from)\M)'
+        '[a-zß-ԯ]')
+    union all
+    select r[1]
+    from pg_catalog.regexp_matches(question, '(?<![A-Za-z0-9À-ɏ])((?:[A-Za-z0-9À-ɏ.-]*[a-zß-ɏ][A-Z]'
+      '|[A-Z0-9.-]*[A-Z]{2}|[A-Za-z]+[0-9])[A-Za-z0-9À-ɏ.-]*(?:\s+[0-9][0-9A-Za-z.-]*)?)', 'g') r
+    where question ~ '[a-z]'
+    union all
+    select r[1]
+    from pg_catalog.regexp_matches(question,
+      '(?<![[:alnum:].,]|[[:alpha:]]-)([0-9]{2}(?:[.,]?[0-9])*|[0-9]+[.,][0-9]+)', 'g') r) m);
+
+-- Returns what a text that answers a question has to name: the lexemes of the names and numbers in
+-- it (without what asks), but those that more than a sixth of the chunks of the corpus have, and
+-- more than four: such a name is what the corpus is about, and few of its texts repeat it.
+create or replace function ragdb_internal.named_lexemes(
+  corpus ragdb.corpora, asked text, config text)
+returns text[]
+language sql stable parallel safe
+return (
+  select case when named.words = '' then '{}' else array(
+    select t.lexeme
+    from (select ragdb_internal.whole_of(named_lexemes.corpus) as whole offset 0) w
+      cross join lateral ragdb_internal.term_facts(
+        named_lexemes.corpus, w.whole, named.words) t
+    where coalesce(t.common_df <= greatest(4, (w.whole).chunks / 6.0), true)
+    order by t.lexeme collate "C") end
+  from (
+    select ragdb_internal.lexemes(
+      ragdb_internal.names_in(named_lexemes.asked, config), config) as words offset 0) named);
+
+-- Returns the share of what a question names, by weight, that a text has to name to answer it: two
+-- thirds, because one of three may be said otherwise (python -m bench.evidence.named); a third
+-- where things are compared, of each of which another text may speak.
+create or replace function ragdb_internal.least_named(question text) returns float8
+language sql immutable parallel safe
+return case when pg_catalog.lower(question collate "C")
+    ~ ('\m(?:or|versus|vs|than|compared?|differ(?:ent|s|ence|ences)?|between|both|oder|als'
+      '|vergl(?:ichen|eiche)|unterschied\S*|zwischen|ou|entre|o|или|чем|между)\M')
+  then 0.3 else 0.66 end;

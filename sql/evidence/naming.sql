@@ -1,0 +1,86 @@
+-- The terms of a question, and the sentences of evidence that speak of what it names.
+
+-- A term of a question and what it weighs: more, the fewer sentences have it.
+create type ragdb_internal.asked_term as (lexeme text, weight float8);
+
+-- Returns the terms of a question with what each weighs among these sentences; of what it only
+-- tells, those that one of them has.
+create or replace function ragdb_internal.asked_terms(lexemes text[], told text[],
+  sentences ragdb_internal.evidence_sentence[]) returns ragdb_internal.asked_term[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select row(a.lexeme, ragdb_internal.cautious_idf(cardinality(sentences), d.df)
+      )::ragdb_internal.asked_term
+    from unnest(asked_terms.lexemes) a (lexeme)
+      cross join lateral (
+        select count(*)::integer as df from unnest(sentences) s
+        where a.lexeme = any (s.lexemes) or a.lexeme = any (s.headed)) d
+    where d.df > 0 or a.lexeme <> all (asked_terms.told));
+end $$;
+
+-- Returns what those of some terms weigh that are among these lexemes, and half of it for those
+-- that are in the headings alone.
+create or replace function ragdb_internal.weight_of(
+  terms ragdb_internal.asked_term[], lexemes text[], headed text[])
+returns float8
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.sum(case when t.lexeme = any (weight_of.lexemes) then t.weight
+    when t.lexeme = any (weight_of.headed) then t.weight / 2 end
+    order by t.lexeme collate "C"), 0)
+  from pg_catalog.unnest(weight_of.terms) t);
+
+-- Returns for each chunk of evidence what those of some terms weigh that it names, or what stands
+-- over it and the question that it answers, and those that its document names: one of its chunks
+-- that are evidence, or its source. A text goes on to speak of a thing without its name.
+create or replace function ragdb_internal.naming_chunks(
+  evidence jsonb, config text, read_as jsonb, names ragdb_internal.asked_term[])
+returns table (source_id text, chunk_id text, own float8, document float8)
+language sql immutable parallel safe
+begin atomic
+  with said as materialized (
+    select c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
+      ragdb_internal.also_says(pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
+        pg_catalog.concat_ws(E'\n', ragdb_internal.over_chunk(c.chunk),
+          c.chunk #>> '{answers,text}', c.chunk ->> 'text'), config)), read_as) as lexemes
+    from pg_catalog.jsonb_array_elements(naming_chunks.evidence -> 'chunks') c (chunk)
+  )
+  select s.source_id, s.chunk_id, ragdb_internal.weight_of(names, s.lexemes, '{}'),
+    ragdb_internal.weight_of(names, d.lexemes, '{}')
+  from said s
+    cross join lateral (
+      select pg_catalog.array_agg(l.lexeme) || pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
+          pg_catalog.regexp_replace(s.source_id, '[/_.#-]+', ' ', 'g'), config)) as lexemes
+      from said o
+        cross join lateral pg_catalog.unnest(o.lexemes) l (lexeme)
+      where o.source_id = s.source_id) d;
+end;
+
+-- Returns the sentences of evidence that may answer what names some things: those of documents that
+-- name at least a share of them, by weight. What stands in a chunk that names too few itself counts
+-- less: another thing of the same document may be meant. All where nothing is named.
+create or replace function ragdb_internal.naming_sentences(evidence jsonb, config text,
+  read_as jsonb, names ragdb_internal.asked_term[], least_share float8,
+  sentences ragdb_internal.evidence_sentence[])
+returns ragdb_internal.evidence_sentence[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_least constant float8 := least_share * (
+    select sum(n.weight order by n.lexeme collate "C") from unnest(names) n);
+begin
+  return case when names = '{}' then sentences else array(
+    select row(s.n, s.source_id, s.chunk_id, s.page,
+        s.score * case when c.own < v_least then 0.7 else 1 end, s.start_offset, s.end_offset,
+        s.sentence, s.lexemes, s.headed)::ragdb_internal.evidence_sentence
+    from (
+        select * from ragdb_internal.naming_chunks(evidence, config, read_as, names) c
+        where greatest(c.own, c.document) >= v_least) c
+      join unnest(sentences) s on s.chunk_id = c.chunk_id
+        and s.source_id is not distinct from c.source_id
+    order by s.n) end;
+end $$;

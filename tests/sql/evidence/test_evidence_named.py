@@ -1,0 +1,167 @@
+"""What a question names, a document that answers it names too."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ragdb.database import Database
+from tests.conftest import Connection
+from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_evidence_packs import scalar
+
+VACUUM = "The AquaClean 500 runs for 60 minutes on one charge. Its tank holds 4 liters of water."
+WARS = "The war of 1812 ended with the peace of Ghent. It had begun with an attack on Canada."
+
+
+@pytest.fixture
+def shop(db: Connection) -> Database:
+    made = Database(db)
+    made.create_corpus("shop")
+    made.put_text("shop", "vacuums.md", VACUUM)
+    made.put_text("shop", "wars.md", WARS)
+    made.put_text("shop", "database.md", "The server needs PostgreSQL version 16 as a minimum.")
+    made.put_text(
+        "shop", "news.md", "Shops in Boston now sell MySQL books and the Z900 for 59 euro."
+    )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How long does the AquaClean 500 run on one charge?", "The AquaClean 500 runs"),
+        ("which minimum version of PostgreSQL does the server need?", "The server needs"),
+        ("with which peace did the war of 1812 end?", "The war of 1812 ended"),
+        # a name that is misspelt, in small letters, in parts
+        ("How long does the AquaClaen 500 run on one charge?", "The AquaClean 500 runs"),
+        ("how long does the aquaclean run on one charge?", "The AquaClean 500 runs"),
+    ],
+)
+def test_what_names_what_is_asked_answers(shop: Database, question: str, answer: str) -> None:
+    row = alike(shop, "shop", question)
+    assert row.status == "answered"
+    assert row.answer.startswith(answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        # that no document has
+        ("How long does the AquaClean 900 run on one charge?", "it lacks 900"),
+        ("with which peace did the war of 1914 end?", "it lacks 1914"),
+        ("How long does the AquaClean 500 of Philips run on one charge?", "it lacks philips"),
+        # that another document has
+        ("which minimum version of MySQL does the server need?", "no passage says it of mysql"),
+        ("How many liters of water does the Z900 hold?", "no passage says it of z900"),
+        ("with which peace did the war of Boston end?", "no passage says it of boston"),
+    ],
+)
+def test_what_is_said_of_something_else_is_no_answer(
+    shop: Database, question: str, reason: str
+) -> None:
+    row = alike(shop, "shop", question)
+    assert (row.status, row.answer) == ("insufficient", "")
+    assert reason in row.reason
+
+
+@pytest.mark.parametrize(
+    ("source", "how"),
+    [
+        ("guides/pumps.md", {"title": "The HydroMax"}),
+        ("guides/hydromax.md", {}),
+        (
+            "guides/pumps.md",
+            {"text": "The HydroMax is a pump.\n\n{}", "max_tokens": 20, "overlap": 0},
+        ),
+    ],
+)
+def test_a_document_goes_on_to_speak_of_a_thing_without_its_name(
+    shop: Database, source: str, how: dict[str, Any]
+) -> None:
+    said = "It lifts 70 buckets of sand from a well in an hour of work with one horse."
+    text = how.pop("text", "{}").format(said)
+    shop.put_text("shop", source, text, **how)
+    row = alike(shop, "shop", "How many buckets of sand does the HydroMax lift in an hour?")
+    assert row.status == "answered"
+    assert row.answer.startswith(said)
+
+
+def test_of_one_document_the_text_that_names_the_thing_comes_first(shop: Database) -> None:
+    said = (
+        "The HydroMax lifts sand.",
+        "The WindMax also lifts water, with a sail.",
+        "The HydroMax lifts water with a horse.",
+    )
+    shop.put_text("shop", "all.md", "\n\n".join(said), max_tokens=12, overlap=0)
+    row = alike(shop, "shop", "With what does the HydroMax lift water?")
+    assert row.answer == said[2]
+
+
+def test_things_that_are_compared_may_be_in_two_documents(shop: Database) -> None:
+    shop.put_text("shop", "steam.md", "The SteamClean 700 runs for 40 minutes on one charge.")
+    row = alike(
+        shop, "shop", "Which runs longer on one charge, the AquaClean 500 or the SteamClean 700?"
+    )
+    assert (row.status, row.citations[0]["source_id"]) == ("answered", "steam.md")
+
+
+def test_what_a_whole_corpus_is_about_need_not_be_named(shop: Database) -> None:
+    question = "How many days of leave does Initech give to its staff?"
+    shop.create_corpus("staff")
+    shop.put_text("staff", "leave.md", "The staff is given 30 days of leave a year.")
+    for n in range(4):
+        shop.put_text("staff", f"{n}.md", f"Room {n} of Initech is on the floor below.")
+    assert alike(shop, "staff", question).status == "insufficient"
+    for n in range(4, 8):
+        shop.put_text("staff", f"{n}.md", f"Room {n} of Initech is on the floor below.")
+    row = alike(shop, "staff", question)
+    assert (row.status, row.gate["names"]) == ("answered", [])
+
+
+def test_names_count_in_evidence_without_a_corpus(db: Connection) -> None:
+    evidence = {"chunks": [{"source_id": "a", "chunk_id": "a", "text": VACUUM}]}
+
+    def answered(model: str) -> Any:
+        question = f"How long does the AquaClean {model} run on one charge?"
+        return scalar(
+            db, "select ragdb.answer_from_evidence(%s, %s)", question, json.dumps(evidence)
+        )
+
+    assert answered("500")["answer"].startswith("The AquaClean 500 runs")
+    assert answered("900") == {
+        "answer": "",
+        "citations": [],
+        "insufficient_evidence": True,
+        "support": 0,
+        "unnamed": ["900"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "config", "names"),
+    [
+        ("What is the minimum MySQL version?", "english", "mysql"),
+        ("MySQL or HTTP 404?", "english", "mysql http 404"),
+        ("Was the Bank of Ghent open in May 2016?", "english", "bank of ghent 2016"),
+        ("When did the AFC-Champion buy an X-200?", "english", "afc champion x200"),
+        ("top 10 of 3 lists, 5.5 liters, 1998-2004, x200", "english", "x200 10 5.5 1998 2004"),
+        # a first word, what all questions have, and capitals that say nothing
+        ("Can I reset it in March on a Monday?", "english", ""),
+        ("How To Install The Database Server", "english", ""),
+        ("HOW DO I RESET MY PASSWORD", "english", ""),
+        # each noun of German has a capital
+        ("Wie hoch ist die Gebühr für Kunden?", "german", ""),
+        ("Wie hoch ist die Gebühr der Deutschen Bahn im BahnCard-Tarif?", "german",
+         "deutschen bahn bahncard tarif"),
+        ("Сколько стоит билет в Нижний Новгород?", "russian", "Нижний Новгород"),
+        ("Πού γεννήθηκε ο Νίκος;", "greek", "Νίκος"),
+    ],
+)  # fmt: skip
+def test_names_are_told_by_capitals_and_digits(
+    any_db: Connection, question: str, config: str, names: str
+) -> None:
+    told = scalar(any_db, "select ragdb_internal.names_in(%s, %s)", question, config)
+    assert set(told.split()) == set(names.split())
