@@ -73,3 +73,26 @@ begin
             else ragdb_internal.also_says(l.headed, read_as) end as headed
         offset 0) w);
 end $$;
+
+-- Returns the sentences of evidence as ragdb_internal.evidence_sentences does, and what the words
+-- of a question are read as: with read_as null what differs from what is asked in accents alone.
+create or replace function ragdb_internal.read_sentences(evidence jsonb, config text,
+  question text, asked text, inout read_as jsonb,
+  out sentences ragdb_internal.evidence_sentence[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_is_told constant boolean := read_as is not null;
+begin
+  sentences := ragdb_internal.evidence_sentences(
+    evidence, config, question, coalesce(read_as, '{}'));
+  if v_is_told then
+    return;
+  end if;
+  read_as := ragdb_internal.read_as(null, asked, config, array(
+    select distinct l from unnest(sentences) s cross join unnest(s.lexemes || s.headed) l));
+  if read_as <> '{}' then
+    sentences := ragdb_internal.evidence_sentences(evidence, config, question, read_as);
+  end if;
+end $$;

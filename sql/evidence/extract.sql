@@ -92,13 +92,11 @@ as $$
 declare
   v_config constant text := ragdb_internal.evidence_config(evidence);
   v_asked constant text := ragdb_internal.without_asking(question, v_config);
-  v_read_as constant jsonb := coalesce(gate -> 'read_as', ragdb_internal.read_as(null, v_asked,
-    v_config, ragdb_internal.evidence_lexemes(evidence, v_config)));
-  v_sentences constant ragdb_internal.evidence_sentence[] := ragdb_internal.evidence_sentences(
-    evidence, v_config, question, v_read_as);
+  v_read constant record := ragdb_internal.read_sentences(
+    evidence, v_config, question, v_asked, gate -> 'read_as');
   v_terms constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(
     tsvector_to_array(ragdb_internal.lexemes(v_asked, v_config)),
-    ragdb_internal.told_lexemes(question, v_asked, v_config), v_sentences);
+    ragdb_internal.told_lexemes(question, v_asked, v_config), v_read.sentences);
   v_names constant ragdb_internal.asked_term[] := array(
     select t from unnest(v_terms) t where t.lexeme = any (case when gate ? 'names'
       then array(select jsonb_array_elements_text(gate -> 'names'))
@@ -107,12 +105,13 @@ declare
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_sentences(v_terms, ragdb_internal.naming_sentences(evidence,
-      v_config, v_read_as, v_names, ragdb_internal.least_named(v_asked), v_sentences),
+      v_config, v_read.read_as, v_names, ragdb_internal.least_named(v_asked), v_read.sentences),
       max_sentences, min_support) p;
   if v_names <> '{}' and coalesce(support, 0) < min_support then
     unnamed := array(
       select n.lexeme
-      from ragdb_internal.picked_sentences(v_terms, v_sentences, max_sentences, min_support) p
+      from ragdb_internal.picked_sentences(
+          v_terms, v_read.sentences, max_sentences, min_support) p
         cross join unnest(v_names) n
       where p.support >= min_support
         and n.lexeme <> all (p.picked[1].lexemes || p.picked[1].headed));

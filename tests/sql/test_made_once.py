@@ -105,8 +105,8 @@ def test_the_search_for_a_question(db: Connection, record: bool) -> None:
 def test_the_words_of_a_sentence_that_may_answer(db: Connection) -> None:
     chunks = [{"source_id": uri, "chunk_id": uri, "text": text} for uri, text in TEXTS.items()]
     evidence = json.dumps({"chunks": chunks})
-    # and those of the question, once for what they may be read as
-    with calls(db, "lexemes", 20 + 2):
+    # and those of the question, once for what they may be read as and once for what it names
+    with calls(db, "lexemes", 20 + 3):
         db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
 
 
