@@ -92,16 +92,17 @@ as $$
 declare
   v_config constant text := ragdb_internal.evidence_config(evidence);
   v_asked constant text := ragdb_internal.without_asking(question, v_config);
+  v_asking constant text := ragdb_internal.asking_sentences(question, v_config);
   v_read constant record := ragdb_internal.read_sentences(
     evidence, v_config, question, v_asked, gate -> 'read_as');
   v_terms constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(
     tsvector_to_array(ragdb_internal.lexemes(v_asked, v_config)),
-    ragdb_internal.told_lexemes(question, v_asked, v_config), v_read.sentences);
+    ragdb_internal.told_lexemes(v_asking, v_asked, v_config), v_read.sentences);
   v_names constant ragdb_internal.asked_term[] := array(
     select t from unnest(v_terms) t where t.lexeme = any (case when gate ? 'names'
       then array(select jsonb_array_elements_text(gate -> 'names'))
       else tsvector_to_array(ragdb_internal.lexemes(
-        ragdb_internal.names_in(v_asked, v_config), v_config)) end));
+        ragdb_internal.names_in(coalesce(v_asking, v_asked), v_config), v_config)) end));
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_sentences(v_terms, ragdb_internal.naming_sentences(evidence,

@@ -166,11 +166,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_asked constant text := ragdb_internal.without_asking(question, text_config);
-  v_told constant text[] := ragdb_internal.told_lexemes(question, v_asked, text_config);
+  v_asking constant text := ragdb_internal.asking_sentences(question, text_config);
+  v_told constant text[] := ragdb_internal.told_lexemes(v_asking, v_asked, text_config);
   v_found text[] := ragdb_internal.evidence_lexemes(evidence, text_config);
 begin
   read_as := ragdb_internal.read_as(corpus, v_asked, text_config, v_found);
-  names := ragdb_internal.named_lexemes(corpus, v_asked, text_config);
+  names := ragdb_internal.named_lexemes(corpus, v_asked, v_asking, text_config);
   v_found := ragdb_internal.also_says(v_found, read_as);
   select count(*), coalesce(
       sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))

@@ -20,7 +20,7 @@ return pg_catalog.replace(pg_catalog.replace(
   'ĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽ'
   'ȘȚΆ-ΏΑ-ΫЀ-ЯҐ]');
 
--- Returns the names and numbers in a question, one behind the other: what begins with a capital
+-- Returns the names and numbers in a question, a line each: what begins with a capital
 -- within a sentence, but "I", months and days, and not where all but small words do; what has a
 -- capital within or two, or ends in digits, as MySQL, HTTP and x200, at any place, but not where
 -- all is in capitals; with a number behind them, as in Windows 11; and numbers of two digits or
@@ -30,7 +30,7 @@ create or replace function ragdb_internal.names_in(question text, config text) r
 language sql immutable parallel safe
 return (
   select pg_catalog.lower(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
-    coalesce(pg_catalog.string_agg(m.name, ' '), ''),
+    coalesce(pg_catalog.string_agg(m.name, E'\n'), ''),
     '(?<=[[:alpha:]])-(?=[[:alpha:]])', ' ', 'g'), '(?<=[[:alnum:]])-(?=[[:alnum:]])', '', 'g')
     collate "C")
   from (
@@ -52,11 +52,26 @@ return (
     from pg_catalog.regexp_matches(question,
       '(?<![[:alnum:].,]|[[:alpha:]]-)([0-9]{2}(?:[.,]?[0-9])*|[0-9]+[.,][0-9]+)', 'g') r) m);
 
+-- Returns those names that a question only tells, as in "I have an X200. How long does it run?", of
+-- which a corpus (null: none) has each word. What it has not is of whoever asks, as Windows 11 in a
+-- corpus without Windows, and so is a number alone.
+create or replace function ragdb_internal.told_names(corpus ragdb.corpora, told text, config text)
+returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.string_agg(n.name, ' ')
+  from pg_catalog.string_to_table(
+    ragdb_internal.names_in(told_names.told, told_names.config), E'\n') n (name)
+  where n.name ~ '[^0-9.,]' and ragdb_internal.lacking(
+    ragdb_internal.whole_of(told_names.corpus),
+    ragdb_internal.lexemes(n.name, told_names.config)) = '{}');
+
 -- Returns what a text that answers a question has to name: the lexemes of the names and numbers in
 -- it (without what asks), but those that more than a sixth of the chunks of the corpus have, and
--- more than four: such a name is what the corpus is about, and few of its texts repeat it.
+-- more than four: such a name is what the corpus is about, and few of its texts repeat it. Beside
+-- sentences that ask (null: all do), what others tell counts where the corpus has it.
 create or replace function ragdb_internal.named_lexemes(
-  corpus ragdb.corpora, asked text, config text)
+  corpus ragdb.corpora, asked text, asking text, config text)
 returns text[]
 language sql stable parallel safe
 return (
@@ -68,8 +83,11 @@ return (
     where coalesce(t.common_df <= greatest(4, (w.whole).chunks / 6.0), true)
     order by t.lexeme collate "C") end
   from (
-    select ragdb_internal.lexemes(
-      ragdb_internal.names_in(named_lexemes.asked, config), config) as words offset 0) named);
+    select ragdb_internal.lexemes(case when named_lexemes.asking is null
+        then ragdb_internal.names_in(named_lexemes.asked, config)
+        else pg_catalog.concat_ws(' ', ragdb_internal.names_in(named_lexemes.asking, config),
+          ragdb_internal.told_names(named_lexemes.corpus, named_lexemes.asked, config))
+      end, config) as words offset 0) named);
 
 -- Returns the share of what a question names, by weight, that a text has to name to answer it: two
 -- thirds, because one of three may be said otherwise (python -m bench.evidence.named); a third

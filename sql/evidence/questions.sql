@@ -38,25 +38,28 @@ begin
     ragdb_internal.asking_words(config)), ' ', 'g'), v_left);
 end $$;
 
+-- Returns the sentences of a question that ask, beside others that only tell, without the words
+-- that ask; null where it is one sentence, as most are, or none ends in a question mark.
+create or replace function ragdb_internal.asking_sentences(question text, config text) returns text
+language sql immutable parallel safe
+return case when pg_catalog.strpos(pg_catalog.translate(question, E'.!\n', '?? '), '? ') > 0 then (
+  select ragdb_internal.without_asking(
+    pg_catalog.string_agg(s.sentence, ' ' order by s.start_offset), config)
+  from ragdb_internal.sentences(ragdb_internal.asked_for(question)) s
+  where ragdb_internal.opening(s.sentence) = 'question') end;
+
 -- Returns the lexemes of what a question tells beside what it asks, as in "I cook for my kids. How
 -- many eggs?", without names and numbers. None where what it asks has no word of its own. asked is
--- the question without the words that ask.
-create or replace function ragdb_internal.told_lexemes(question text, asked text, config text)
+-- the question without the words that ask, asking its sentences that ask (null: none).
+create or replace function ragdb_internal.told_lexemes(asking text, asked text, config text)
 returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_asked text[];
+  v_asked constant text[] := tsvector_to_array(ragdb_internal.lexemes(asking, config));
 begin
-  if strpos(translate(question, E'.!\n', '?? '), '? ') = 0 then  -- most are one sentence
-    return '{}';
-  end if;
-  v_asked := tsvector_to_array(ragdb_internal.lexemes(ragdb_internal.without_asking((
-    select string_agg(s.sentence, ' ')
-    from ragdb_internal.sentences(ragdb_internal.asked_for(question)) s
-    where ragdb_internal.opening(s.sentence) = 'question'), config), config));
-  return case when v_asked = '{}' then v_asked else array(
+  return case when coalesce(v_asked, '{}') = '{}' then '{}' else array(
     select t.lexeme
     from unnest(tsvector_to_array(ragdb_internal.lexemes(regexp_replace(asked,
       E'(?<=[[:alnum:],;]\\s)[[:upper:]]\\S*|\\S*[0-9]\\S*', ' ', 'g'), config))) t (lexeme)

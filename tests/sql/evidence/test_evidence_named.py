@@ -121,16 +121,38 @@ def test_what_a_whole_corpus_is_about_need_not_be_named(shop: Database) -> None:
     assert (row.status, row.gate["names"]) == ("answered", [])
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "My name is John Smith.",
+        "We use Windows 11 in a room of 120 square meters.",
+        "I bought it in Chicago in 2021.",
+    ],
+)
+def test_what_is_told_of_who_asks_need_not_be_named(shop: Database, told: str) -> None:
+    row = alike(shop, "shop", f"{told} How long does the AquaClean 500 run on one charge?")
+    assert (row.status, row.gate["names"]) == ("answered", ["500", "aquaclean"])
+
+
+def test_what_is_told_of_a_thing_that_the_corpus_has_is_asked_of(shop: Database) -> None:
+    question = "We sell the {}. How many liters of water does its tank hold?"
+    assert alike(shop, "shop", question.format("AquaClean 500")).status == "answered"
+    row = alike(shop, "shop", question.format("Z900"))
+    assert (row.status, row.gate["names"]) == ("insufficient", ["z900"])
+    assert "no passage says it of z900" in row.reason
+
+
 def test_names_count_in_evidence_without_a_corpus(db: Connection) -> None:
     evidence = {"chunks": [{"source_id": "a", "chunk_id": "a", "text": VACUUM}]}
 
-    def answered(model: str) -> Any:
-        question = f"How long does the AquaClean {model} run on one charge?"
+    def answered(model: str, told: str = "") -> Any:
+        question = f"{told}How long does the AquaClean {model} run on one charge?"
         return scalar(
             db, "select ragdb.answer_from_evidence(%s, %s)", question, json.dumps(evidence)
         )
 
     assert answered("500")["answer"].startswith("The AquaClean 500 runs")
+    assert answered("500", "I am John Smith. ")["answer"].startswith("The AquaClean 500 runs")
     assert answered("900") == {
         "answer": "",
         "citations": [],
