@@ -98,11 +98,15 @@ declare
   v_terms constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(
     tsvector_to_array(ragdb_internal.lexemes(v_asked, v_config)),
     ragdb_internal.told_lexemes(v_asking, v_asked, v_config), v_read.sentences);
-  v_names constant ragdb_internal.asked_term[] := array(
-    select t from unnest(v_terms) t where t.lexeme = any (case when gate ? 'names'
+  -- 12,000 is named as 12000, and its lexemes are 12 and 000
+  v_names constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(array(
+    select n.lexeme
+    from unnest(case when gate ? 'names'
       then array(select jsonb_array_elements_text(gate -> 'names'))
-      else tsvector_to_array(ragdb_internal.lexemes(
-        ragdb_internal.names_in(coalesce(v_asking, v_asked), v_config), v_config)) end));
+      else tsvector_to_array(ragdb_internal.lexemes(ragdb_internal.names_in(
+        coalesce(v_asking, v_asked), v_config), v_config)) end) n (lexeme)
+    where n.lexeme ~ '^[0-9]{4,}$'
+      or exists (select from unnest(v_terms) t where t.lexeme = n.lexeme)), '{}', v_read.sentences);
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_sentences(v_terms, ragdb_internal.naming_sentences(evidence,

@@ -20,12 +20,24 @@ return pg_catalog.replace(pg_catalog.replace(
   'ĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽ'
   'ȘȚΆ-ΏΑ-ΫЀ-ЯҐ]');
 
--- Returns the names and numbers in a question, a line each: what begins with a capital
--- within a sentence, but "I", months and days, and not where all but small words do; what has a
--- capital within or two, or ends in digits, as MySQL, HTTP and x200, at any place, but not where
--- all is in capitals; with a number behind them, as in Windows 11; and numbers of two digits or
--- more. In German, where each noun has a capital, only runs of such words. In small letters,
--- because a capital within parts a word, and without hyphens, because what they join is a word.
+-- Returns the pattern of a number with signs between its thousands: 12,000, 12.000 or 12 000.
+create or replace function ragdb_internal.parted_thousands() returns text
+language sql immutable parallel safe
+return '[1-9][0-9]{0,2}(?:[.,’'' \u00a0\u202f][0-9]{3})+(?![0-9])';
+
+-- Returns a number without the signs between its thousands.
+create or replace function ragdb_internal.plain_number(number text) returns text
+language sql immutable parallel safe
+return case when number ~ ('^' || ragdb_internal.parted_thousands() || '$')
+  then pg_catalog.regexp_replace(number, '[^0-9]', '', 'g') else number end;
+
+-- Returns the names and numbers in a question, a line each: what begins with a capital within a
+-- sentence, but "I", months and days, and not where all but small words do; what has a capital
+-- within or two, or ends in digits, as MySQL, HTTP and x200, at any place, but not where all is in
+-- capitals; with a number behind them, as in Windows 11; and numbers of two digits or more, but 03
+-- in a date and '24. In German, where each noun has a capital, only runs of such words. In
+-- small letters, because a capital within parts a word, and without hyphens, because what they join
+-- is a word.
 create or replace function ragdb_internal.names_in(question text, config text) returns text
 language sql immutable parallel safe
 return (
@@ -33,24 +45,27 @@ return (
     coalesce(pg_catalog.string_agg(m.name, E'\n'), ''),
     '(?<=[[:alpha:]])-(?=[[:alpha:]])', ' ', 'g'), '(?<=[[:alnum:]])-(?=[[:alnum:]])', '', 'g')
     collate "C")
-  from (
-    select r[1] as name
-    from pg_catalog.regexp_matches(question,
-      ragdb_internal.name_in_question('|\s+[0-9][0-9A-Za-z.-]*'), 'g') r
-    where (config <> 'german' or r[1] ~ '\s')
-      and r[1] !~ ('^(?:I$|(?:January|February|March|April|May|June|July|August|September|October'
-        '|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\M)')
-      and question ~ ('(?<![A-Za-zÀ-ӿ])(?!(?:an?|the|of|in|on|at|to|for|by|and|or|with|from)\M)'
-        '[a-zß-ԯ]')
-    union all
-    select r[1]
-    from pg_catalog.regexp_matches(question, '(?<![A-Za-z0-9À-ɏ])((?:[A-Za-z0-9À-ɏ.-]*[a-zß-ɏ][A-Z]'
-      '|[A-Z0-9.-]*[A-Z]{2}|[A-Za-z]+[0-9])[A-Za-z0-9À-ɏ.-]*(?:\s+[0-9][0-9A-Za-z.-]*)?)', 'g') r
-    where question ~ '[a-z]'
-    union all
-    select r[1]
-    from pg_catalog.regexp_matches(question,
-      '(?<![[:alnum:].,]|[[:alpha:]]-)([0-9]{2}(?:[.,]?[0-9])*|[0-9]+[.,][0-9]+)', 'g') r) m);
+  from (select names_in.question as question offset 0) q
+    cross join lateral (
+      select r[1] as name
+      from pg_catalog.regexp_matches(q.question, ragdb_internal.name_in_question('|\s+[0-9][0-9A-Za-z.-]*'), 'g') r
+      where (config <> 'german' or r[1] ~ '\s')
+        and r[1] !~ ('^(?:I$|(?:January|February|March|April|May|June|July|August|September'
+          '|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\M)')
+        and q.question ~ ('(?<![A-Za-zÀ-ӿ])(?!(?:an?|the|of|in|on|at|to|for|by|and|or|with|from)\M)'
+          '[a-zß-ԯ]')
+      union all
+      select r[1]
+      from pg_catalog.regexp_matches(q.question,
+        '(?<![A-Za-z0-9À-ɏ])((?:[A-Za-z0-9À-ɏ.-]*[a-zß-ɏ][A-Z]|[A-Z0-9.-]*[A-Z]{2}'
+        '|[A-Za-z]+[0-9])[A-Za-z0-9À-ɏ.-]*(?:\s+[0-9][0-9A-Za-z.-]*)?)', 'g') r
+      where q.question ~ '[a-z]'
+      union all
+      select ragdb_internal.plain_number(r[1])
+      from pg_catalog.regexp_matches(q.question, '(?<![[:alnum:].,]|[[:alpha:]]-)('
+        || ragdb_internal.parted_thousands()
+        || '|[0-9]{2}(?:[.,]?[0-9])+|(?<![’''])[1-9][0-9]|[0-9][.,][0-9]+)'
+          '(?![[:alnum:]]|[.,][0-9])', 'g') r) m);
 
 -- Returns those names that a question only tells, as in "I have an X200. How long does it run?", of
 -- which a corpus (null: none) has each word. What it has not is of whoever asks, as Windows 11 in a

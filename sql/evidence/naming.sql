@@ -33,6 +33,20 @@ return (
     order by t.lexeme collate "C"), 0)
   from pg_catalog.unnest(weight_of.terms) t);
 
+-- Returns those of some terms that a text says in another form than their lexeme: a number of four
+-- digits or more with signs between its thousands.
+create or replace function ragdb_internal.said_otherwise(
+  text text, lexemes text[], terms ragdb_internal.asked_term[])
+returns text[]
+language sql immutable parallel safe
+return array(
+  select t.lexeme from pg_catalog.unnest(terms) t
+  where t.lexeme <> all (said_otherwise.lexemes) and case
+    when t.lexeme ~ '^[1-9][0-9]{3,}$' then exists (
+      select from pg_catalog.regexp_matches(said_otherwise.text,
+        '(?<![0-9]|[0-9][.,])(' || ragdb_internal.parted_thousands() || ')', 'g') r
+      where ragdb_internal.plain_number(r[1]) = t.lexeme) end);
+
 -- Returns for each chunk of evidence what those of some terms weigh that it names, or what stands
 -- over it and the question that it answers, and those that its document names: one of its chunks
 -- that are evidence, or its source. A text goes on to speak of a thing without its name.
@@ -43,10 +57,14 @@ language sql immutable parallel safe
 begin atomic
   with said as materialized (
     select c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
-      ragdb_internal.also_says(pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
-        pg_catalog.concat_ws(E'\n', ragdb_internal.over_chunk(c.chunk),
-          c.chunk #>> '{answers,text}', c.chunk ->> 'text'), config)), read_as) as lexemes
+      l.lexemes || ragdb_internal.said_otherwise(t.text, l.lexemes, names) as lexemes
     from pg_catalog.jsonb_array_elements(naming_chunks.evidence -> 'chunks') c (chunk)
+      cross join lateral (
+        select pg_catalog.concat_ws(E'\n', ragdb_internal.over_chunk(c.chunk),
+          c.chunk #>> '{answers,text}', c.chunk ->> 'text') as text offset 0) t
+      cross join lateral (
+        select ragdb_internal.also_says(pg_catalog.tsvector_to_array(
+          ragdb_internal.lexemes(t.text, config)), read_as) as lexemes offset 0) l
   )
   select s.source_id, s.chunk_id, ragdb_internal.weight_of(names, s.lexemes, '{}'),
     ragdb_internal.weight_of(names, d.lexemes, '{}')

@@ -121,6 +121,18 @@ def test_what_a_whole_corpus_is_about_need_not_be_named(shop: Database) -> None:
     assert (row.status, row.gate["names"]) == ("answered", [])
 
 
+@pytest.mark.parametrize("said", ["12,000", "12.000", "12 000", "12000", "12\u00a0000"])
+@pytest.mark.parametrize("asked", ["12,000", "12 000", "12000"])
+def test_thousands_are_the_same_however_they_are_parted(
+    shop: Database, said: str, asked: str
+) -> None:
+    shop.put_text("shop", "mail.md", f"The launch mail has {said} readers on the list, 5 of us.")
+    question = "Does the launch mail have {} readers on the list?"
+    assert alike(shop, "shop", question.format(asked)).status == "answered"
+    other = asked.replace("12", "5")
+    assert alike(shop, "shop", question.format(other)).status == "insufficient"
+
+
 @pytest.mark.parametrize(
     "told",
     [
@@ -170,6 +182,10 @@ def test_names_count_in_evidence_without_a_corpus(db: Connection) -> None:
         ("Was the Bank of Ghent open in May 2016?", "english", "bank of ghent 2016"),
         ("When did the AFC-Champion buy an X-200?", "english", "afc champion x200"),
         ("top 10 of 3 lists, 5.5 liters, 1998-2004, x200", "english", "x200 10 5.5 1998 2004"),
+        # thousands as in other languages, and dates in digits
+        ("Is it 12,000, 1.500.000 or 3 000?", "english", "12000 1500000 3000"),
+        ("Was it 2024-03-12, 12/03/2024 or March '24 at 15:00?", "english", "2024 12 15"),
+        ("Which of the 1950s cars took 230V or 12.5kg?", "english", ""),
         # a first word, what all questions have, and capitals that say nothing
         ("Can I reset it in March on a Monday?", "english", ""),
         ("How To Install The Database Server", "english", ""),
