@@ -20,6 +20,13 @@ return pg_catalog.replace(pg_catalog.replace(
   'ĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽ'
   'ȘȚΆ-ΏΑ-ΫЀ-ЯҐ]');
 
+-- Returns a text without what stands before a name and what many texts leave out: a title, such as
+-- Dr. and Frau, and an initial.
+create or replace function ragdb_internal.without_titles(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(text, '\m(?:(?:M(?:rs?|s|me|lle|adame|onsieur)|Dr|Prof|Herrn?|Frau'
+  '|Sra?|Señora?)\.?|[A-Z]\.)\s+(?=[A-ZÀ-ÖØ-Þ])', '', 'g');
+
 -- Returns the pattern of a number with signs between its thousands: 12,000, 12.000 or 12 000.
 create or replace function ragdb_internal.parted_thousands() returns text
 language sql immutable parallel safe
@@ -35,7 +42,8 @@ return case when number ~ ('^' || ragdb_internal.parted_thousands() || '$')
 -- sentence, but "I", months and days, and not where all but small words do; what has a capital
 -- within or two, or ends in digits, as MySQL, HTTP and x200, at any place, but not where all is in
 -- capitals; with a number behind them, as in Windows 11; and numbers of two digits or more, but 03
--- in a date and '24. In German, where each noun has a capital, only runs of such words. In
+-- in a date and '24. In German, where each noun has a capital, only runs of such words that do not
+-- stand behind a number, as in 30 Tage Urlaub, and no noun behind a hyphen, as in VPN-Zugang. In
 -- small letters, because a capital within parts a word, and without hyphens, because what they join
 -- is a word.
 create or replace function ragdb_internal.names_in(question text, config text) returns text
@@ -45,17 +53,20 @@ return (
     coalesce(pg_catalog.string_agg(m.name, E'\n'), ''),
     '(?<=[[:alpha:]])-(?=[[:alpha:]])', ' ', 'g'), '(?<=[[:alnum:]])-(?=[[:alnum:]])', '', 'g')
     collate "C")
-  from (select names_in.question as question offset 0) q
+  from (select ragdb_internal.without_titles(names_in.question) as question offset 0) q
     cross join lateral (
       select r[1] as name
-      from pg_catalog.regexp_matches(q.question, ragdb_internal.name_in_question('|\s+[0-9][0-9A-Za-z.-]*'), 'g') r
+      from pg_catalog.regexp_matches(case config
+        when 'german' then pg_catalog.regexp_replace(q.question, '(?<=[0-9])\s', ' - ', 'g')
+        else q.question end, ragdb_internal.name_in_question('|\s+[0-9][0-9A-Za-z.-]*'), 'g') r
       where (config <> 'german' or r[1] ~ '\s')
         and r[1] !~ ('^(?:I$|(?:January|February|March|April|May|June|July|August|September'
           '|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\M)')
         and q.question ~ ('(?<![A-Za-zÀ-ӿ])(?!(?:an?|the|of|in|on|at|to|for|by|and|or|with|from)\M)'
           '[a-zß-ԯ]')
       union all
-      select r[1]
+      select case config when 'german'
+        then pg_catalog.regexp_replace(r[1], '(?:-[A-ZÄÖÜ][a-zäöüß]+)+$', '') else r[1] end
       from pg_catalog.regexp_matches(q.question,
         '(?<![A-Za-z0-9À-ɏ])((?:[A-Za-z0-9À-ɏ.-]*[a-zß-ɏ][A-Z]|[A-Z0-9.-]*[A-Z]{2}'
         '|[A-Za-z]+[0-9])[A-Za-z0-9À-ɏ.-]*(?:\s+[0-9][0-9A-Za-z.-]*)?)', 'g') r
