@@ -21,11 +21,16 @@ return pg_catalog.replace(pg_catalog.replace(
   'ȘȚΆ-ΏΑ-ΫЀ-ЯҐ]');
 
 -- Returns a text without what stands before a name and what many texts leave out: a title, such as
--- Dr. and Frau, and an initial.
+-- Dr. and Frau, and an initial. Few questions have one, and a session keeps few patterns ready.
 create or replace function ragdb_internal.without_titles(text text) returns text
 language sql immutable parallel safe
-return pg_catalog.regexp_replace(text, '\m(?:(?:M(?:rs?|s|me|lle|adame|onsieur)|Dr|Prof|Herrn?|Frau'
-  '|Sra?|Señora?)\.?|[A-Z]\.)\s+(?=[A-ZÀ-ÖØ-Þ])', '', 'g');
+return case
+  when text like '% _. %' or pg_catalog.string_to_array(pg_catalog.translate(text, '.', ''), ' ')
+    && '{Mr,Mrs,Ms,Mme,Mlle,Madame,Monsieur,Dr,Prof,Herr,Herrn,Frau,Sr,Sra,Señor,Señora}'
+  then pg_catalog.regexp_replace(text,
+    '\m(?:(?:M(?:rs?|s|me|lle|adame|onsieur)|Dr|Prof|Herrn?|Frau|Sra?|Señora?)\.?|[A-Z]\.)\s+'
+    '(?=[A-ZÀ-ÖØ-Þ])', '', 'g')
+  else text end;
 
 -- Returns the pattern of a number with signs between its thousands: 12,000, 12.000 or 12 000.
 create or replace function ragdb_internal.parted_thousands() returns text
@@ -35,8 +40,9 @@ return '[1-9][0-9]{0,2}(?:[.,’'' \u00a0\u202f][0-9]{3})+(?![0-9])';
 -- Returns a number without the signs between its thousands.
 create or replace function ragdb_internal.plain_number(number text) returns text
 language sql immutable parallel safe
-return case when number ~ ('^' || ragdb_internal.parted_thousands() || '$')
-  then pg_catalog.regexp_replace(number, '[^0-9]', '', 'g') else number end;
+return case
+  when number like '%_____' and number ~ ('^' || ragdb_internal.parted_thousands() || '$')
+  then pg_catalog.translate(number, E'.,\'’ \u00a0\u202f', '') else number end;
 
 -- Returns the names and numbers in a question, a line each: what begins with a capital within a
 -- sentence, but "I", months and days, and not where all but small words do; what has a capital
@@ -70,13 +76,14 @@ return (
       from pg_catalog.regexp_matches(q.question,
         '(?<![A-Za-z0-9À-ɏ])((?:[A-Za-z0-9À-ɏ.-]*[a-zß-ɏ][A-Z]|[A-Z0-9.-]*[A-Z]{2}'
         '|[A-Za-z]+[0-9])[A-Za-z0-9À-ɏ.-]*(?:\s+[0-9][0-9A-Za-z.-]*)?)', 'g') r
-      where q.question ~ '[a-z]'
+      where q.question <> pg_catalog.upper(q.question collate "C")
       union all
       select ragdb_internal.plain_number(r[1])
       from pg_catalog.regexp_matches(q.question, '(?<![[:alnum:].,]|[[:alpha:]]-)('
         || ragdb_internal.parted_thousands()
         || '|[0-9]{2}(?:[.,]?[0-9])+|(?<![’''])[1-9][0-9]|[0-9][.,][0-9]+)'
-          '(?![[:alnum:]]|[.,][0-9])', 'g') r) m);
+          '(?![[:alnum:]]|[.,][0-9])', 'g') r
+      where pg_catalog.translate(q.question, '0123456789', '') <> q.question) m);
 
 -- Returns those names that a question only tells, as in "I have an X200. How long does it run?", of
 -- which a corpus (null: none) has each word. What it has not is of whoever asks, as Windows 11 in a

@@ -47,9 +47,9 @@ return array(
         '(?<![0-9]|[0-9][.,])(' || ragdb_internal.parted_thousands() || ')', 'g') r
       where ragdb_internal.plain_number(r[1]) = t.lexeme) end);
 
--- Returns for each chunk of evidence what those of some terms weigh that it names, or what stands
--- over it and the question that it answers, and those that its document names: one of its chunks
--- that are evidence, or its source. A text goes on to speak of a thing without its name.
+-- Returns for each chunk of evidence what those of some terms weigh that it names, or its source,
+-- what stands over it and the question that it answers, and those that the chunks of its document
+-- name which are evidence. A text goes on to speak of a thing without its name.
 create or replace function ragdb_internal.naming_chunks(
   evidence jsonb, config text, read_as jsonb, names ragdb_internal.asked_term[])
 returns table (source_id text, chunk_id text, own float8, document float8)
@@ -60,8 +60,10 @@ begin atomic
       l.lexemes || ragdb_internal.said_otherwise(t.text, l.lexemes, names) as lexemes
     from pg_catalog.jsonb_array_elements(naming_chunks.evidence -> 'chunks') c (chunk)
       cross join lateral (
-        select pg_catalog.concat_ws(E'\n', ragdb_internal.over_chunk(c.chunk),
-          c.chunk #>> '{answers,text}', c.chunk ->> 'text') as text offset 0) t
+        select pg_catalog.concat_ws(E'\n',
+          pg_catalog.translate(c.chunk ->> 'source_id', '/_.#-', '     '),
+          ragdb_internal.over_chunk(c.chunk), c.chunk #>> '{answers,text}',
+          c.chunk ->> 'text') as text offset 0) t
       cross join lateral (
         select ragdb_internal.also_says(pg_catalog.tsvector_to_array(
           ragdb_internal.lexemes(t.text, config)), read_as) as lexemes offset 0) l
@@ -70,11 +72,10 @@ begin atomic
     ragdb_internal.weight_of(names, d.lexemes, '{}')
   from said s
     cross join lateral (
-      select pg_catalog.array_agg(l.lexeme) || pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
-          pg_catalog.regexp_replace(s.source_id, '[/_.#-]+', ' ', 'g'), config)) as lexemes
+      select pg_catalog.array_agg(l.lexeme) as lexemes
       from said o
         cross join lateral pg_catalog.unnest(o.lexemes) l (lexeme)
-      where o.source_id = s.source_id) d;
+      where o.source_id is not distinct from s.source_id) d;
 end;
 
 -- Returns the sentences of evidence that may answer what names some things: those of documents that
