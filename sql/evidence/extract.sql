@@ -110,7 +110,7 @@ declare
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_sentences(v_terms, ragdb_internal.naming_sentences(evidence,
-      v_config, v_read.read_as, v_names, ragdb_internal.least_named(v_asked), v_read.sentences),
+      v_config, v_read.read_as, v_names, v_asked, v_read.sentences),
       max_sentences, min_support) p;
   if v_names <> '{}' and coalesce(support, 0) < min_support then
     unnamed := array(

@@ -121,6 +121,26 @@ def test_what_a_whole_corpus_is_about_need_not_be_named(shop: Database) -> None:
     assert (row.status, row.gate["names"]) == ("answered", [])
 
 
+@pytest.mark.parametrize(
+    ("said", "asked", "other"),
+    [
+        ("the European Union", "EU", "UN"),
+        ("the United States of America", "US", "UK"),
+        ("the World Trade Organization", "WTO", "ITU"),
+        ("New York City", "NYC", "LA"),
+    ],
+)
+def test_an_abbreviation_is_named_by_the_words_that_it_begins(
+    shop: Database, said: str, asked: str, other: str
+) -> None:
+    text = f"The tax on imported vacuum cleaners was raised to 14 percent by {said} last spring."
+    shop.put_text("shop", "tax.md", text)
+    question = "Was the tax on imported vacuum cleaners raised by the {}?"
+    assert alike(shop, "shop", question.format(asked)).answer == text
+    row = alike(shop, "shop", question.format(other))
+    assert (row.status, row.answer) == ("insufficient", "")
+
+
 @pytest.mark.parametrize("said", ["12,000", "12.000", "12 000", "12000", "12\u00a0000"])
 @pytest.mark.parametrize("asked", ["12,000", "12 000", "12000"])
 def test_thousands_are_the_same_however_they_are_parted(
