@@ -41,9 +41,9 @@ return (
   from pg_catalog.regexp_matches(text, '\m([A-Z][a-zß-ɏ]+(?:[\s-]+'
     '(?:(?:of|the|and|for|de|des|du|la|der|für|und)\s+)?[A-Z][a-zß-ɏ]+)+)', 'g') r);
 
--- Returns those of some terms that a text says in another form than their lexeme: a number of four
--- digits or more with signs between its thousands, and an abbreviation, which has capitals in what
--- is asked, as the words that it stands for.
+-- Returns those of some terms that a text says in another form than their lexeme: two as one word,
+-- a number of four digits or more with signs between its thousands, and an abbreviation, which has
+-- capitals in what is asked, as the words that it stands for.
 create or replace function ragdb_internal.said_otherwise(
   text text, lexemes text[], terms ragdb_internal.asked_term[], asked text)
 returns text[]
@@ -51,6 +51,9 @@ language sql immutable parallel safe
 return array(
   select t.lexeme from pg_catalog.unnest(terms) t
   where t.lexeme <> all (said_otherwise.lexemes) and case
+    when exists (select from pg_catalog.unnest(terms) o
+      where (t.lexeme || o.lexeme) = any (said_otherwise.lexemes)
+        or (o.lexeme || t.lexeme) = any (said_otherwise.lexemes)) then true
     when t.lexeme ~ '^[1-9][0-9]{3,}$' then exists (
       select from pg_catalog.regexp_matches(said_otherwise.text,
         '(?<![0-9]|[0-9][.,])(' || ragdb_internal.parted_thousands() || ')', 'g') r

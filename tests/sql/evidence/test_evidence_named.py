@@ -141,6 +141,14 @@ def test_an_abbreviation_is_named_by_the_words_that_it_begins(
     assert (row.status, row.answer) == ("insufficient", "")
 
 
+def test_a_text_may_write_as_one_word_what_the_question_parts(shop: Database) -> None:
+    text = "The headcount of the whole company was 250 people at the end of FY2024."
+    shop.put_text("shop", "results.md", text)
+    question = "What was the headcount of the company at the end of FY {}?"
+    assert alike(shop, "shop", question.format(2024)).answer == text
+    assert alike(shop, "shop", question.format(2021)).status == "insufficient"
+
+
 @pytest.mark.parametrize("said", ["12,000", "12.000", "12 000", "12000", "12\u00a0000"])
 @pytest.mark.parametrize("asked", ["12,000", "12 000", "12000"])
 def test_thousands_are_the_same_however_they_are_parted(
