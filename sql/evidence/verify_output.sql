@@ -35,8 +35,8 @@ return pg_catalog.jsonb_build_object('verifier_id', verifier)
     else pg_catalog.jsonb_build_object('status', 'fail', 'codes', codes) end;
 
 -- Returns the words of a question that are among some terms, as a list; null for none. The gate's
--- terms are stems, and a reader knows the words that were asked. A version, such as 4.2, is one
--- word.
+-- terms are stems, and a reader knows the words that were asked. A version, such as 4.2, and a
+-- number, such as 12,000, are one word.
 create or replace function ragdb_internal.missing_words(question text, terms text[], config text)
 returns text
 language sql immutable parallel safe
@@ -45,15 +45,15 @@ return (
   from (
     select w.word, pg_catalog.min(w.n) as n
     from (
-        select q.asked, '[0-9]+(?:\.[0-9]+)+' as version
+        select q.asked, ragdb_internal.parted_thousands() || '|[0-9]+(?:\.[0-9]+)+' as number
         from (select pg_catalog.lower(ragdb_internal.plain(missing_words.question) collate "C")
           as asked) q) q
       cross join lateral pg_catalog.unnest(ragdb_internal.all_words(
-          pg_catalog.regexp_replace(q.asked, q.version, ' ', 'g')) || array(
-        select v.version[1] from pg_catalog.regexp_matches(q.asked, q.version, 'g') v (version)))
+          pg_catalog.regexp_replace(q.asked, q.number, ' ', 'g')) || array(
+        select v.number[1] from pg_catalog.regexp_matches(q.asked, q.number, 'g') v (number)))
         with ordinality w (word, n)
     where pg_catalog.tsvector_to_array(ragdb_internal.lexemes(w.word, missing_words.config))
-      && missing_words.terms
+      || ragdb_internal.plain_number(w.word) && missing_words.terms
     group by w.word) a);
 
 -- Returns in words what of its question the evidence of a run lacks, or says of something else than
