@@ -173,4 +173,4 @@ comment on function ragdb.answer_from_evidence is
   'numbers, does not answer it; unnamed lists those that stand in the way. gate is the '
   'verdict of ragdb.rag_enough_context_gate, which says as what words of the question are read '
   '(read_as) and what has to be named (names); without it what differs in accents alone is the '
-  'same, and all names count. Raises RG400, RG413, RG460.';
+  'same, and all names count in the sentences that ask. Raises RG400, RG413, RG460.';
