@@ -85,19 +85,26 @@ return (
           '(?![[:alnum:]]|[.,][0-9])', 'g') r
       where pg_catalog.translate(q.question, '0123456789', '') <> q.question) m);
 
--- Returns those names that a question only tells, as in "I have an X200. How long does it run?", of
--- which a corpus (null: none) has each word. What it has not is of whoever asks, as Windows 11 in a
--- corpus without Windows, and so is a number alone.
-create or replace function ragdb_internal.told_names(corpus ragdb.corpora, told text, config text)
+-- Returns those names of a question, beside numbers alone, of which a corpus (null: none) has each
+-- word, and the last of them where what it asks calls something "it". What else the corpus lacks is
+-- told of whoever asks, as in "We use Windows 11. How do I reset my password?".
+create or replace function ragdb_internal.told_names(
+  corpus ragdb.corpora, asked text, asking text, config text)
 returns text
 language sql stable parallel safe
 return (
-  select pg_catalog.string_agg(n.name, ' ')
-  from pg_catalog.string_to_table(
-    ragdb_internal.names_in(told_names.told, told_names.config), E'\n') n (name)
-  where n.name ~ '[^0-9.,]' and ragdb_internal.lacking(
-    ragdb_internal.whole_of(told_names.corpus),
-    ragdb_internal.lexemes(n.name, told_names.config)) = '{}');
+  select pg_catalog.string_agg(t.name, ' ')
+  from (
+    select n.name, pg_catalog.lead(n.name) over (order by n.n) is null as is_last
+    from pg_catalog.string_to_table(ragdb_internal.names_in(
+      told_names.asked, told_names.config), E'\n') with ordinality n (name, n)
+    where n.name ~ '[^0-9.,]') t
+  where t.is_last and told_names.asking
+      -- where a blank follows one more, "take" is left out
+      ~ ('\m(?:it\M(?!\s(?:\s|possible|ok|mean))'
+        '|(?:its|they|them|their|he|she|him|his|er|ihn|ihm)\M)')
+    or ragdb_internal.lacking(ragdb_internal.whole_of(told_names.corpus),
+      ragdb_internal.lexemes(t.name, told_names.config)) = '{}');
 
 -- Returns what a text that answers a question has to name: the lexemes of the names and numbers in
 -- it (without what asks), but those that more than a sixth of the chunks of the corpus have, and
@@ -119,7 +126,8 @@ return (
     select ragdb_internal.lexemes(case when named_lexemes.asking is null
         then ragdb_internal.names_in(named_lexemes.asked, config)
         else pg_catalog.concat_ws(' ', ragdb_internal.names_in(named_lexemes.asking, config),
-          ragdb_internal.told_names(named_lexemes.corpus, named_lexemes.asked, config))
+          ragdb_internal.told_names(
+            named_lexemes.corpus, named_lexemes.asked, named_lexemes.asking, config))
       end, config) as words offset 0) named);
 
 -- Returns the share of what a question names, by weight, that a text has to name to answer it: two

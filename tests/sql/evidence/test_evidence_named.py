@@ -184,6 +184,30 @@ def test_what_is_told_of_a_thing_that_the_corpus_has_is_asked_of(shop: Database)
     assert "no passage says it of z900" in row.reason
 
 
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("I have a Husqvarna. How long does it run on one charge?", ["husqvarna"]),
+        ("I bought a Husqvarna. How do I reset it?", ["husqvarna"]),
+        (
+            "We are in Chicago and sell the DustPro. How many liters does its tank hold?",
+            ["dustpro"],
+        ),
+        ("We are in Chicago. How long does the AquaClean run on one charge?", ["aquaclean"]),
+        ("I am in Chicago with an AquaClean. How long does it run on a charge?", ["aquaclean"]),
+        # it is nothing there
+        ("I live in Chicago. How long does it take to pay by card?", []),
+        ("I live in Chicago. Is it possible to pay by card?", []),
+    ],
+)
+def test_what_is_told_last_is_what_the_question_calls_it(
+    shop: Database, question: str, names: list[str]
+) -> None:
+    row = alike(shop, "shop", question)
+    assert row.gate["names"] == names
+    assert (row.status == "answered") == (names == ["aquaclean"])
+
+
 def test_names_count_in_evidence_without_a_corpus(db: Connection) -> None:
     evidence = {"chunks": [{"source_id": "a", "chunk_id": "a", "text": VACUUM}]}
 
