@@ -57,9 +57,10 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_asked constant text[] := tsvector_to_array(ragdb_internal.lexemes(asking, config));
+  v_asked constant text[] := case when asking is not null
+    then tsvector_to_array(ragdb_internal.lexemes(asking, config)) else '{}' end;
 begin
-  return case when coalesce(v_asked, '{}') = '{}' then '{}' else array(
+  return case when v_asked = '{}' then v_asked else array(
     select t.lexeme
     from unnest(tsvector_to_array(ragdb_internal.lexemes(regexp_replace(asked,
       E'(?<=[[:alnum:],;]\\s)[[:upper:]]\\S*|\\S*[0-9]\\S*', ' ', 'g'), config))) t (lexeme)
