@@ -45,13 +45,13 @@ return case
   then pg_catalog.translate(number, E'.,\'’ \u00a0\u202f', '') else number end;
 
 -- Returns the names and numbers in a question, a line each: what begins with a capital within a
--- sentence, but "I", months and days, and not where all but small words do; what has a capital
--- within or two, or ends in digits, as MySQL, HTTP and x200, at any place, but not where all is in
--- capitals; with a number behind them, as in Windows 11; and numbers of two digits or more, but 03
--- in a date and '24. In German, where each noun has a capital, only runs of such words that do not
--- stand behind a number, as in 30 Tage Urlaub, and no noun behind a hyphen, as in VPN-Zugang. In
--- small letters, because a capital within parts a word, and without hyphens, because what they join
--- is a word.
+-- sentence, but one letter, months and days, and not where all but small words do; what has a
+-- capital within or two, or ends in digits, as MySQL, HTTP and x200, at any place, but not where
+-- all is in capitals; with a number behind them, as in Windows 11; and numbers of two digits or
+-- more, but 03 in a date and '24. In German, where each noun has a capital, only runs of such words
+-- that do not stand behind a number, as in 30 Tage Urlaub, and no noun behind a hyphen, as in
+-- VPN-Zugang. In small letters, because a capital within parts a word, and without hyphens, because
+-- what they join is a word.
 create or replace function ragdb_internal.names_in(question text, config text) returns text
 language sql immutable parallel safe
 return (
@@ -66,8 +66,9 @@ return (
         when 'german' then pg_catalog.regexp_replace(q.question, '(?<=[0-9])\s', ' - ', 'g')
         else q.question end, ragdb_internal.name_in_question('|\s+[0-9][0-9A-Za-z.-]*'), 'g') r
       where (config <> 'german' or r[1] ~ '\s')
-        and r[1] !~ ('^(?:I$|(?:January|February|March|April|May|June|July|August|September'
-          '|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\M)')
+        and r[1] !~ ('^(?:.$|(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?'
+          '|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?'
+          '|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\M)')
         and q.question ~ ('(?<![A-Za-zÀ-ӿ])(?!(?:an?|the|of|in|on|at|to|for|by|and|or|with|from)\M)'
           '[a-zß-ԯ]')
       union all

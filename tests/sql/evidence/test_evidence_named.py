@@ -245,7 +245,8 @@ def test_names_count_in_evidence_without_a_corpus(db: Connection) -> None:
          "becker anna lee roy"),
         ("Wann ist Frau Sabine Groß da?", "german", "sabine groß"),
         # a first word, what all questions have, and capitals that say nothing
-        ("Can I reset it in March on a Monday?", "english", ""),
+        ("Can I reset it in March on a Monday, or in Sept 1999?", "english", "1999"),
+        ("does the V&A in the late 19th century limit P by 5 or 10mb", "english", ""),
         ("How To Install The Database Server", "english", ""),
         ("HOW DO I RESET MY PASSWORD", "english", ""),
         # each noun of German has a capital
