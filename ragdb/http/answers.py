@@ -97,6 +97,7 @@ class Told(BaseModel):
     citations: list[Cited] = []
     insufficient_evidence: bool = False
     support: float | None = None
+    unnamed: list[str] = []
     status: Literal["answered", "insufficient", "unverified", "failed"]
     reason: str | None
     note: str | None
