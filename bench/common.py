@@ -81,6 +81,11 @@ def manuals() -> Iterator[dict[str, Any]]:
             }
 
 
+def corpus_of(name: str) -> str:
+    """The name of the corpus that a collection becomes."""
+    return name.replace("_", "-").replace("/", "-")
+
+
 def document(uri: str, *texts: str, **more: Any) -> dict[str, Any]:
     """A document as put_documents takes it; its chunks are these texts, one behind the other."""
     ends = list(itertools.accumulate(map(len, texts)))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from bench.common import Connection, fill, parser, publish, records, server
+from bench.common import Connection, corpus_of, fill, parser, publish, records, server
 from bench.hybrid.quality import documents, judgements
 from ragdb.database import Database
 from ragdb.server import static
@@ -81,7 +81,7 @@ def main() -> None:
         if given.static:
             static.load(Database(db))
         for name in given.sets:
-            corpus = name.replace("_", "-").replace("/", "-")
+            corpus = corpus_of(name)
             fill(db, corpus, own_documents(name), text_config=CONFIGS.get(name, "english"))
             strangers = asked[name][1] or [
                 q for other in SETS if other not in (name, "xquad/de") for q in asked[other][0]

@@ -17,14 +17,13 @@ from collections.abc import Callable
 
 import psycopg
 
-from bench.common import Connection, fill, parser, publish, records, server
-from bench.evidence.gate import own_documents, questions
+from bench.common import Connection, corpus_of, fill, parser, publish, records, server
+from bench.evidence.gate import CONFIGS, own_documents, questions
 from bench.hybrid.quality import judgements
 from ragdb.database import Database
 from ragdb.server import static
 
 SETS = ("squad_v1_dev", "rag_anthropic_docs", "xquad/de", "xquad/ru")
-CONFIGS = {"xquad/de": "german", "xquad/ru": "russian"}
 WORD = r"[A-ZÄÖÜА-Я][\w.'’-]*\w"
 NAME = re.compile(rf"(?<=[\w,;] ){WORD}(?: {WORD})*")
 NUMBER = re.compile(r"(?<![\w.,-])\d\d+(?![\w.,-]*\d)")
@@ -85,7 +84,7 @@ def main() -> None:
         static.load(Database(db))
         for name in given.sets:
             rng = random.Random(given.seed)
-            corpus, config = name.replace("_", "-").replace("/", "-"), CONFIGS.get(name, "english")
+            corpus, config = corpus_of(name), CONFIGS.get(name, "english")
             fill(db, corpus, own_documents(name), text_config=config)
             texts = {record["_id"]: record["text"].strip() for record in records(name)}
             grades = judgements(name)

@@ -16,13 +16,12 @@ from collections.abc import Callable
 
 import psycopg
 
-from bench.common import Connection, fill, parser, publish, server
-from bench.evidence.gate import own_documents, questions
+from bench.common import Connection, corpus_of, fill, parser, publish, server
+from bench.evidence.gate import CONFIGS, own_documents, questions
 from ragdb.database import Database
 from ragdb.server import static
 
 SETS = ("squad_v1_dev", "rag_anthropic_docs", "cranfield", "xquad/de", "xquad/ru")
-CONFIGS = {"xquad/de": "german", "xquad/ru": "russian"}
 COURTESY = {
     "english": (
         "Could you please tell me {}",
@@ -104,7 +103,7 @@ def main() -> None:
     with server() as own_server, psycopg.connect(own_server.database(), autocommit=True) as db:
         static.load(Database(db))
         for name in given.sets:
-            corpus = name.replace("_", "-").replace("/", "-")
+            corpus = corpus_of(name)
             config = CONFIGS.get(name, "english")
             fill(db, corpus, own_documents(name), text_config=config)
             own, other = asked[name]

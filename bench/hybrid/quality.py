@@ -20,7 +20,17 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from bench.common import DATA, Connection, document, fill, parser, publish, records, server
+from bench.common import (
+    DATA,
+    Connection,
+    corpus_of,
+    document,
+    fill,
+    parser,
+    publish,
+    records,
+    server,
+)
 from ragdb.client.calling import Reals
 from ragdb.database import Database
 from ragdb.errors import ModeNotAvailable
@@ -129,7 +139,7 @@ def main() -> None:
                 encoder = Kept(encoder, given.vectors)
                 embedders._load = lambda *_: encoder  # type: ignore[assignment]
             for name in given.sets:
-                corpus = name.replace("_", "-").replace("/", "-")
+                corpus = corpus_of(name)
                 fill(db, corpus, documents(name), text_config=SETS[name])
                 grades = judgements(name)
                 asked = [q for q in records(name, "queries.jsonl") if q["_id"] in grades]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from bench.common import Connection, fill, parser, publish, records, server
+from bench.common import Connection, corpus_of, fill, parser, publish, records, server
 from bench.hybrid.quality import documents, judgements, ndcg
 from ragdb.database import Database
 from ragdb.errors import ModeNotAvailable
@@ -116,7 +116,7 @@ def main() -> None:
         static.load(door)
         for name in given.sets:
             config, most = SETS[name]
-            corpus = name.replace("_", "-").replace("/", "-")
+            corpus = corpus_of(name)
             fill(db, corpus, documents(name), text_config=config)
             grades = judgements(name)
             asked = [q for q in records(name, "queries.jsonl") if q["_id"] in grades][:most]

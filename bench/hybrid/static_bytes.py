@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from bench.common import Connection, fill, parser, publish, records, server
+from bench.common import Connection, corpus_of, fill, parser, publish, records, server
 from bench.hybrid.quality import documents, judgements, ndcg
 from bench.hybrid.static import SETS
 from ragdb.database import Database
@@ -69,7 +69,7 @@ def main() -> None:
             rows = list(documents(name))
             ids = [row["uri"].split("#", 1)[1] for row in rows]
             place = {document: n for n, document in enumerate(ids)}
-            fill(db, corpus := name.replace("_", "-").replace("/", "-"), rows)
+            fill(db, corpus := corpus_of(name), rows)
             grades = judgements(name)
             asked = [q for q in records(name, "queries.jsonl") if q["_id"] in grades]
             asked = asked[: SETS[name][1]]

@@ -10,7 +10,7 @@ import random
 import numpy as np
 import psycopg
 
-from bench.common import parser, publish, server
+from bench.common import corpus_of, parser, publish, server
 from bench.search.quality import SETS, mean, put
 
 FACTORS = (0.75, 0.8, 0.87, 0.91, 1.0, 1.1, 1.15, 1.25, 1.33)
@@ -24,7 +24,7 @@ def main() -> None:
     found = []
     with server() as own, psycopg.connect(own.database(), autocommit=True) as db:
         for name in given.sets:
-            corpus = name.replace("_", "-").replace("/", "-")
+            corpus = corpus_of(name)
             asked, grades = put(db, name, corpus)
             if len(asked) > QUESTIONS:
                 asked = random.Random(1).sample(asked, QUESTIONS)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from bench.common import DATA, Connection, fill, parser, publish, records, server
+from bench.common import DATA, Connection, corpus_of, fill, parser, publish, records, server
 from bench.hybrid.quality import documents, judgements, ndcg
 from ragdb.database import Database
 from ragdb.server import static
@@ -143,7 +143,7 @@ def main() -> None:
         if given.static:
             static.load(Database(db))
         for name in given.sets:
-            corpus = name.replace("_", "-").replace("/", "-")
+            corpus = corpus_of(name)
             asked, grades = put(db, name, corpus)
             if len(asked) > given.questions:
                 asked = random.Random(1).sample(asked, given.questions)
