@@ -95,8 +95,8 @@ begin atomic
 end;
 
 -- Returns the sentences of evidence that may answer what names some things: those of documents that
--- name enough of them, by weight. What stands in a chunk that names too few itself counts
--- less: another thing of the same document may be meant. All where nothing is named.
+-- name enough of them, by weight. What stands in a chunk that names too few itself counts less:
+-- another thing of the same document may be meant. All where nothing is named.
 create or replace function ragdb_internal.naming_sentences(evidence jsonb, config text,
   read_as jsonb, names ragdb_internal.asked_term[], asked text,
   sentences ragdb_internal.evidence_sentence[])
