@@ -17,17 +17,27 @@ return array(
         on true
     where d.doc_no is null);
 
+-- Returns what documents of the history of a corpus were, null where that was erased.
+create or replace function ragdb_internal.documents_once(corpus_id integer, doc_nos integer[])
+returns table (was jsonb)
+language sql stable parallel safe
+begin atomic
+  select i.was
+  from pg_catalog.unnest(documents_once.doc_nos) d (doc_no)
+    cross join lateral (
+      select p.was from ragdb.past_rows p
+      where p.corpus_id = documents_once.corpus_id and p.kind = 'document'
+        and p.key = d.doc_no::text offset 0) i;
+end;
+
 -- Returns documents of the history of a corpus, each by its event as an act names it.
 create or replace function ragdb_internal.documents_erased(corpus_id integer, doc_nos integer[])
 returns text[]
 language sql stable parallel safe
 return array(
   select distinct ragdb_internal.document_entry(documents_erased.corpus_id, i.was ->> 'event_id')
-  from pg_catalog.unnest(documents_erased.doc_nos) d (doc_no)
-    cross join lateral (
-      select p.was from ragdb.past_rows p
-      where p.corpus_id = documents_erased.corpus_id and p.kind = 'document'
-        and p.key = d.doc_no::text and p.was is not null offset 0) i
+  from ragdb_internal.documents_once(documents_erased.corpus_id, documents_erased.doc_nos) i
+  where i.was is not null
   order by 1);
 
 -- Returns the chunks that were in documents of the history of a corpus.
@@ -179,12 +189,8 @@ return array(
     select c.was from ragdb_internal.chunks_once_in(
       texts_once_of.corpus_id, texts_once_of.doc_nos) c
     union all
-    select p.was
-    from pg_catalog.unnest(texts_once_of.doc_nos) d (doc_no)
-      cross join lateral (
-        select o.was from ragdb.past_rows o
-        where o.corpus_id = texts_once_of.corpus_id and o.kind = 'document'
-          and o.key = d.doc_no::text offset 0) p) i);
+    select d.was from ragdb_internal.documents_once(
+      texts_once_of.corpus_id, texts_once_of.doc_nos) d) i);
 
 create or replace function ragdb.erase_source(corpus text, uri text, reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer, past_rows_erased integer)
