@@ -61,8 +61,10 @@ def answers(db: Connection, corpus: str, mode: str, asked: list[str]) -> list[st
     """Texts of the chunks that the first citations are of; None for what is not answered."""
     rows = (
         db.execute(
-            "select h.text from (select ragdb.ask(%(c)s, %(q)s, rank_mode => %(m)s,"
-            " record => false) as a offset 0) t join ragdb.corpora c on c.name = %(c)s"
+            # materialized, because a plan without statistics asked once a chunk
+            "with t as materialized ("
+            "select ragdb.ask(%(c)s, %(q)s, rank_mode => %(m)s, record => false) as a)"
+            " select h.text from t join ragdb.corpora c on c.name = %(c)s"
             " join ragdb.chunks h on h.corpus_id = c.corpus_id"
             " and h.chunk_id = (t.a).citations #>> '{0,chunk_id}'"
             " where (t.a).status = 'answered'",
