@@ -1,6 +1,6 @@
 -- What a chunk is searched by. Behind the words of a text come the names in it: user_id, userId and
--- e-mail are found as userid and email too, and 2.0.1, C++ and .net as they are. Most texts of a
--- manual have some: one pass finds them, all else looks at them alone.
+-- e-mail are found as userid and email too, GPUs as gpu, and 2.0.1, C++ and .net as they are. Most
+-- texts of a manual have some: one pass finds them, all else looks at them alone.
 
 -- Returns the pattern of a name, such as userId or user_id; letters are those past ASCII that count
 -- as letters.
@@ -38,6 +38,24 @@ begin
     from regexp_matches(names, E'[0-9]+(?:\\.[0-9]+)+', 'g') with ordinality m (name, ordinal));
 end $$;
 
+-- Returns the abbreviations that a text has in the plural, such as GPU for GPUs and mRNA for mRNAs,
+-- but those whose plural the stemmer knows, as it does APIs. To most stemmers what has no vowel
+-- before its end is no plural.
+create or replace function ragdb_internal.abbreviations(text text, config text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select string_agg(w.word, ' ')
+    from regexp_matches(
+        text, '((?:[A-Za-z0-9]*[a-z])?([A-Z0-9]*[A-Z]{2}))s(?![A-Za-z0-9])', 'g') m
+      -- miRNA of miRNAs, and RNA, because a capital within parts a word
+      cross join lateral (select distinct lower(p collate "C") as word from unnest(m) p) w
+    where ragdb_internal.ascii_vector(w.word, config)
+      <> ragdb_internal.ascii_vector(w.word || 's', config));
+end $$;
+
 -- Returns the lexemes of a text, chunk or query alike: those of its words with their positions and
 -- behind them those of the names in it.
 create or replace function ragdb_internal.lexemes(text text, config text) returns tsvector
@@ -55,8 +73,9 @@ declare
   v_exact text;
   v_lexemes tsvector;
 begin
-  if v_text ~ E'[A-Za-z](?:\\+\\+|#)|(?:^|[\\s"`(])\\.[A-Za-z]' then
+  if v_text ~ E'[A-Za-z](?:\\+\\+|#)|(?:^|[\\s"`(])\\.[A-Za-z]|[A-Z]{2}s(?:[^A-Za-z0-9]|$)' then
     v_exact := ragdb_internal.sign_lexemes(v_text);
+    v_text := concat_ws(' ', v_text, ragdb_internal.abbreviations(v_text, config));
   end if;
   if v_text ~ v_name then  -- questions seldom have one, and a statement takes longer than this
     v_names := array_to_string(array(select (regexp_matches(v_text, v_name, 'g'))[1]), ' ');
@@ -76,8 +95,7 @@ begin
   if v_exact is not null then
     v_lexemes := v_lexemes || v_exact::tsvector;
   end if;
-  if length(v_lexemes) > (ragdb_internal.limits()).chunk_lexemes then
-    -- the first ones stay
+  if length(v_lexemes) > (ragdb_internal.limits()).chunk_lexemes then  -- the first ones stay
     v_lexemes := ts_delete(v_lexemes, array(
       select u.lexeme from unnest(v_lexemes) u order by u.positions[1], u.lexeme collate "C"
       offset (ragdb_internal.limits()).chunk_lexemes));

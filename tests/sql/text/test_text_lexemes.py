@@ -186,6 +186,9 @@ def test_every_code_point_gives_the_same_lexemes_everywhere(
         ("in C++ and C#", ["C++", "c++", "c#", "C#"]),
         ("the .NET runtime", [".NET", ".net", "net", "NET"]),
         ("since v2.0.1", ["v2.0.1", "2.0.1"]),
+        ("two GPUs, 2FAs", ["GPU", "gpu", "GPUs", "gpus", "2FA"]),
+        ("of miRNAs", ["miRNA", "mirna", "RNA", "miRNAs", "mirnas"]),
+        ("one VM", ["VMs"]),
         ("numpy-1.26.4.tar.gz", ["1.26.4", "numpy", "tar.gz"]),
         ("/etc/nginx/nginx.conf", ["/etc/nginx/nginx.conf", "nginx.conf", "nginx", "etc"]),
         ("https://docs.python.org/3/", ["https://docs.python.org/3/", "docs.python.org", "python"]),
@@ -214,10 +217,32 @@ def test_a_name_is_found_by_its_whole_and_by_its_parts(
         ("v2.0.1", "2.0.1"),
         ("3.14", "3.14"),
         ("docs/a.md", "docsamd"),
+        ("mRNAs", "mrna"),
     ],
 )
 def test_the_whole_of_a_name_is_a_lexeme_of_its_own(db: Connection, text: str, whole: str) -> None:
     assert whole in lexemes(db, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "config", "found"),
+    [
+        ("GPUs", "english", {"gpus", "gpu"}),
+        ("APIs URLs", "english", {"api", "url"}),
+        ("APIs", "simple", {"apis", "api"}),
+        ("PCs VMs", "german", {"pcs", "pc", "vm", "vms"}),
+        ("miRNAs", "english", {"mi", "rnas", "rna", "mirna"}),
+        ("gpus GPUsX iOS Ps", "simple", {"gpus", "x", "gpusx", "i", "os", "ios", "ps"}),
+    ],
+)
+def test_a_plural_that_no_stemmer_knows_has_its_singular_too(
+    db: Connection, text: str, config: str, found: set[str]
+) -> None:
+    assert lexemes(db, text, config).keys() == found
+
+
+def test_a_plural_that_the_stemmer_knows_counts_once(db: Connection) -> None:
+    assert lexemes(db, "APIs", "english") == {"api": [1]}
 
 
 def test_versions_do_not_match_other_numbers(db: Connection) -> None:
