@@ -49,21 +49,23 @@ return case
 -- capital within or two, or ends in digits, as MySQL, HTTP and x200, at any place, but not where
 -- all is in capitals; with a number behind them, as in Windows 11; and numbers of two digits or
 -- more, but 03 in a date and '24. In German, where each noun has a capital, only runs of such words
--- that do not stand behind a number, as in 30 Tage Urlaub, and no noun behind a hyphen, as in
--- VPN-Zugang. In small letters, because a capital within parts a word, and without hyphens, because
--- what they join is a word.
+-- that do not stand behind a number, as in 30 Tage Urlaub, nor around von, as in Art von Messungen,
+-- and no noun behind a hyphen, as in VPN-Zugang. In small letters, because a capital within parts a
+-- word, and without hyphens, because what they join is a word; PDFs are PDF.
 create or replace function ragdb_internal.names_in(question text, config text) returns text
 language sql immutable parallel safe
 return (
   select pg_catalog.lower(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
-    coalesce(pg_catalog.string_agg(m.name, E'\n'), ''),
-    '(?<=[[:alpha:]])-(?=[[:alpha:]])', ' ', 'g'), '(?<=[[:alnum:]])-(?=[[:alnum:]])', '', 'g')
+      pg_catalog.regexp_replace(coalesce(pg_catalog.string_agg(m.name, E'\n'), ''),
+        '(?<=[A-Z]{2})s(?![A-Za-z0-9])', '', 'g'),
+      '(?<=[[:alpha:]])-(?=[[:alpha:]])', ' ', 'g'), '(?<=[[:alnum:]])-(?=[[:alnum:]])', '', 'g')
     collate "C")
   from (select ragdb_internal.without_titles(names_in.question) as question offset 0) q
     cross join lateral (
       select r[1] as name
       from pg_catalog.regexp_matches(case config
-        when 'german' then pg_catalog.regexp_replace(q.question, '(?<=[0-9])\s', ' - ', 'g')
+        when 'german' then pg_catalog.regexp_replace(
+          pg_catalog.replace(q.question, ' von ', ', '), '(?<=[0-9])\s', ' - ', 'g')
         else q.question end, ragdb_internal.name_in_question('|\s+[0-9][0-9A-Za-z.-]*'), 'g') r
       where (config <> 'german' or r[1] ~ '\s')
         and r[1] !~ ('^(?:.$|(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?'

@@ -234,6 +234,7 @@ def test_names_count_in_evidence_without_a_corpus(db: Connection) -> None:
         ("What is the minimum MySQL version?", "english", "mysql"),
         ("MySQL or HTTP 404?", "english", "mysql http 404"),
         ("Was the Bank of Ghent open in May 2016?", "english", "bank of ghent 2016"),
+        ("Do LLMs read PDFs as APIs do?", "english", "llm pdf api"),
         ("When did the AFC-Champion buy an X-200?", "english", "afc champion x200"),
         ("top 10 of 3 lists, 5.5 liters, 1998-2004, x200", "english", "x200 10 5.5 1998 2004"),
         # thousands as in other languages, and dates in digits
@@ -255,6 +256,7 @@ def test_names_count_in_evidence_without_a_corpus(db: Connection) -> None:
          "deutschen bahn bahncard"),
         ("Wer gibt mir VPN-Zugang zum IT-Portal?", "german", "vpn it"),
         ("Bekomme ich 30 Tage Urlaub und 2 Liter Wasser?", "german", "30"),
+        ("Welche Art von Messungen gibt es beim Nachlass von John Moore?", "german", "john moore"),
         ("Сколько стоит билет в Нижний Новгород?", "russian", "Нижний Новгород"),
         ("Πού γεννήθηκε ο Νίκος;", "greek", "Νίκος"),
     ],
