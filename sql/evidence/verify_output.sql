@@ -56,16 +56,18 @@ return (
       || ragdb_internal.plain_number(w.word) && missing_words.terms
     group by w.word) a);
 
--- Returns in words what of its question the evidence of a run lacks, or says of something else than
--- what the question names; null for nothing.
+-- Returns in words what of its question the evidence of a run lacks, and of what else the question
+-- names no text says it; null for nothing.
 create or replace function ragdb_internal.lack_of(run jsonb) returns text
 language sql immutable parallel safe
 return (
   select pg_catalog.string_agg(l.what || ragdb_internal.missing_words(run ->> 'question',
-    array(select pg_catalog.jsonb_array_elements_text(ragdb_internal.list_or_none(l.terms))),
+    array(select pg_catalog.jsonb_array_elements_text(l.terms)),
     ragdb_internal.evidence_config(run -> 'pack')), '' order by l.n)
-  from (values (1, '; it lacks ', run #> '{gate,missing_terms}'),
-    (2, '; no passage says it of ', run #> '{output,unnamed}')) l (n, what, terms));
+  from (select ragdb_internal.list_or_none(run #> '{gate,missing_terms}') as missing offset 0) m
+    cross join lateral (values (1, '; it lacks ', m.missing),
+      (2, '; no passage says it of ', ragdb_internal.list_or_none(run #> '{output,unnamed}')
+        - array(select pg_catalog.jsonb_array_elements_text(m.missing)))) l (n, what, terms));
 
 -- Returns in words why the gate of a run said no. The scores are rounded away from each other: two
 -- that are near would read as one.

@@ -64,7 +64,7 @@ def test_what_is_said_of_something_else_is_no_answer(
 ) -> None:
     row = alike(shop, "shop", question)
     assert (row.status, row.answer) == ("insufficient", "")
-    assert reason in row.reason
+    assert row.reason.endswith("; " + reason)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_thousands_are_the_same_however_they_are_parted(
     other = asked.replace("12", "5")
     row = alike(shop, "shop", question.format(other))
     assert row.status == "insufficient"
-    assert row.reason.endswith(f"no passage says it of {other}")
+    assert row.reason.endswith(f" {other}")
 
 
 @pytest.mark.parametrize(
