@@ -1,18 +1,35 @@
 -- What of a question its answer says: without the words that ask, and what the rest may be read as.
 
+-- Returns what a question asks the meaning of, as the salt in "What is a salt?", by the language of
+-- a text configuration; null where it asks something else. The question is without its courtesy.
+create or replace function ragdb_internal.asked_meaning(question text, config text) returns text
+language sql immutable parallel safe
+return (pg_catalog.regexp_match(question,
+  '^[\s¿]*(?:' || case config
+    when 'german' then '(?:was|wer)\s+(?:ist|sind|war(?:en)?|bedeute[nt]|hei(?:ß|ss)t)'
+    when 'french' then '(?:qu[''’]est[-\s]ce\s+qu(?:e|[''’])|que\s+signifie|qui\s+est)'
+    when 'spanish' then '(?:qu[ée]|qui[ée]n)\s+(?:es|son|era|fue|significa)'
+    when 'russian' then '(?:[Чч]то\s+(?:такое|значит|означает)|[Кк]то\s+так(?:ой|ая|ие))'
+    else '(?:wh(?:at|o)(?:\s+(?:is|are|was|were)|[''’]s)|define'
+      '|what\s+do(?:es)?(?=.*\s(?:mean|stand\s+for)[\s?]*$))' end
+    || ')\s*([^.!?]+?)(?:\s+(?:mean|stand\s+for))?[\s?]*$', 'i'))[1];
+
 -- Returns a question without the words that its answer seldom repeats: its courtesy; those that
--- ask for a measure, such as "how long", in English and German (bench/results.md, "Words that ask
--- for a measure"); "explain" at the beginning; "work", "mean" and "say" in "how does X work", "what
--- does X mean", "what did X say"; "get", "need" and the like in "can I get"; would, must and the
--- like, something and anyone; and those of other languages that ask and that their stop words
--- lack, as "wann". A capital within a question may begin a name, such as Wen. What asks is looked
--- for in one script, because a session keeps few patterns ready.
+-- ask what something is; those that ask for a measure, such as "how long", in English and German
+-- (bench/results.md, "Words that ask for a measure"); "explain" at the beginning; "work", "mean"
+-- and "say" in "how does X work", "what did X say"; "get", "need" and the like in "can I get";
+-- would, must and the like, something and anyone; and those of other languages that ask and that
+-- their stop words lack, as "wann". A capital within a question may begin a name, such as Wen. What
+-- asks is looked for in one script, because a session keeps few patterns ready.
 create or replace function ragdb_internal.without_asking(question text, config text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_left text := regexp_replace(ragdb_internal.asked_for(question),
+  v_bare constant text := ragdb_internal.asked_for(question);
+  -- a name within a sentence stays one behind a comma
+  v_left text := regexp_replace(
+    coalesce(', ' || ragdb_internal.asked_meaning(v_bare, config), v_bare),
     E'^\\s*(?:explain|describe|define|summari[sz]e|list|erkläre?|beschreibe?|nenne?|zeige?)\\s'
     '|\\s(?:erklären|sagen|erzählen|zeigen)(?=[\\s.?!]*$)|\\m(how\\s+(?:long|many|much|often|far'
     '|old|big|large|tall|high|deep|wide|heavy|fast|soon|late|expensive)|wie\\s+(?:lange?|viel'

@@ -107,13 +107,22 @@ return case
     ~ '(?:[?？؟\u037e]|[Ͱ-Ͽἀ-῿]{2};)(?:["''*_)\]’”»」』）]|[ \u00a0\u202f]»)*$' then 'question'
   when opening.sentence ~ '^#{1,6}\s' then 'heading' end;
 
+-- Returns a sentence without what a page shows no words of: tags, marks of templates, such as {{ x
+-- }}, pictures, and where a link leads that stands elsewhere, as [x]: ch01.html.
+create or replace function ragdb_internal.without_tags(sentence text) returns text
+language sql immutable parallel safe
+return case when pg_catalog.translate(without_tags.sentence, '<{![', '') = without_tags.sentence
+  then without_tags.sentence
+  else pg_catalog.regexp_replace(without_tags.sentence,
+    '<[^<>]*>|\{\{.*?\}\}|\{[%*].*?[%*]\}|!\[[^][]*\]\([^()\s]*\)|^\[[^][]+\]:\s+\S+', '', 'g') end;
+
 -- Tells whether a sentence is long enough to be quoted, and not code. A sentence shorter than the
 -- shortest quote cannot be cited. Code tells nothing to who reads it without its lines.
 create or replace function ragdb_internal.is_citable(sentence text) returns boolean
 language sql immutable parallel safe
 return not pg_catalog.starts_with(is_citable.sentence, '```')
-  and (pg_catalog.length(is_citable.sentence) >= 64
-    or ragdb_internal.quoted_letters(is_citable.sentence) >= 8);
+  and (pg_catalog.length(ragdb_internal.without_tags(is_citable.sentence)) >= 64
+    or ragdb_internal.quoted_letters(ragdb_internal.without_tags(is_citable.sentence)) >= 8);
 
 -- Returns how long the list, the table or the code is that follows a place of a text, with the line
 -- ends before it, at most 1000; 0 where none follows. A list of bullets or of numbers, rows of a

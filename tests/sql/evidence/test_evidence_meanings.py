@@ -1,0 +1,124 @@
+"""What something is, is answered by the sentence that says it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragdb.database import Database
+from tests.conftest import Connection
+from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_evidence_packs import scalar
+
+SAID = {
+    "english": (
+        "What is a salt?",
+        "Salting slows attackers down, so store the salt with the hash. A **salt** (a short string)"
+        " is a random text that is added to a password. The salt is made anew each time.",
+        "A **salt**",
+    ),
+    "german": (
+        "Was ist ein Salz?",
+        "Das Salz steht neben dem Hash. Ein Salz ist ein Text, der vor das Passwort kommt.",
+        "Ein Salz ist",
+    ),
+    "french": (
+        "Qu’est-ce qu’un sel ?",
+        "Le sel reste avec le mot de passe. Un sel est un texte tiré au hasard.",
+        "Un sel est",
+    ),
+    "spanish": (
+        "¿Qué es una sal?",
+        "Guarde la sal junto al resumen. Una sal es un texto al azar.",
+        "Una sal es",
+    ),
+    "russian": (
+        "Что такое соль?",
+        "Храните соль рядом с хешем. Соль — это случайный текст.",
+        "Соль — это",
+    ),
+}
+
+
+@pytest.mark.parametrize("config", SAID)
+def test_what_something_is_is_answered_by_who_says_it(any_db: Connection, config: str) -> None:
+    question, text, answer = SAID[config]
+    base = Database(any_db)
+    base.create_corpus("docs", text_config=config)
+    base.put_text("docs", "a.md", text)
+    row = alike(base, "docs", question, sentences=1)
+    assert (row.status, row.answer[: len(answer)]) == ("answered", answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        # the chunk that is found first does not say it
+        (["OAuth2 again, OAuth2 here, and OAuth2 there.",
+          "Our site has a page on all of it. OAuth2 is a specification of several ways to log in."],
+         "what's oauth2", "OAuth2 is a specification"),
+        (["| code | sense |\n|---|---|\n| RG403 | no right |\n| RG404 | no corpus of that name |",
+          "It raises RG404."], "What does RG404 mean?", "| RG404 |"),
+        (["* `salt`: a random text before it\n* `pepper`: one for all",
+          "The salt is kept beside the hash."], "Define salt", "`salt`: a random"),
+        (["Webargs was made by Ann. Webargs is a tool for requests."],
+         "What is Webargs?", "Webargs is a tool"),
+        # asked of something else
+        (["As a salt is new for each user, hashes differ. No salt stays here for long."],
+         "What is a salt?", "As a salt is new"),
+    ],
+)  # fmt: skip
+def test_most_sentences_that_speak_of_a_thing_do_not_say_what_it_is(
+    db: Connection, text: list[str], question: str, answer: str
+) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    for n, said in enumerate(text):
+        base.put_text("docs", f"{n}.md", said)
+    row = alike(base, "docs", question, sentences=1)
+    assert (row.status, row.answer[: len(answer)]) == ("answered", answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "config", "asked"),
+    [
+        ("What is a salt?", "english", "a salt"),
+        ("Could you please tell me what a salt is?", "english", None),
+        ("Please, what is the capital of France?", "english", "the capital of France"),
+        ("What does CORS stand for", "english", "CORS"),
+        ("What does the server do?", "english", None),
+        ("Who was Tesla?", "english", "Tesla"),
+        ("How does a salt work?", "english", None),
+        ("We use bcrypt. What is a salt?", "english", None),
+        ("Was bedeutet CORS?", "german", "CORS"),
+        ("Кто такой Тесла?", "russian", "Тесла"),
+    ],
+)
+def test_a_question_that_asks_what_something_is(
+    any_db: Connection, question: str, config: str, asked: str | None
+) -> None:
+    told = scalar(
+        any_db,
+        "select ragdb_internal.asked_meaning(ragdb_internal.asked_for(%s), %s)", question, config,
+    )  # fmt: skip
+    assert told == asked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<a id="what-a-salt-is-and-how-it-is-kept-beside-the-hash-of-a-password"></a>',
+        "</Salt>",
+        "{* ../../docs/salt/tutorial003_an_py310.py hl[11,18:20] in all of its length *}",
+        '{{ site.salt.of.a.very.long.name | filter: "something" }} {% include salt.html %}',
+        "![The salt](https://example.org/a/very/long/way/to/a/picture/of/salt-and-more.png)",
+        "[salt-or-no-salt]: ch09-03-salt-or-no-salt.html#to-salt-or-not-to-salt-a-password",
+    ],
+)
+def test_what_a_page_shows_no_words_of_is_no_answer(db: Connection, text: str) -> None:
+    evidence = {"chunks": [{"chunk_id": "c", "source_id": "a.md", "text": text}]}
+    answered = scalar(
+        db, "select ragdb.answer_from_evidence('salt', %s, min_support => 0)", json.dumps(evidence)
+    )
+    assert answered["citations"] == []
