@@ -1,4 +1,5 @@
--- The language that a text is written in, for the text configuration of a corpus that it makes.
+-- The language that a text is written in, for its document and for the configuration of a corpus
+-- that it makes.
 --
 -- A word speaks for the languages that take it for a stop word, and for those whose letters it is
 -- written in; a letter that a language does not write speaks against it. The stop words are those
@@ -7,89 +8,117 @@
 -- of Norwegian too, and languages that have no configuration. Without these their texts would
 -- pass for those of a neighbour.
 
--- Lists languages by their text configuration, null for one that has none, with the letters past
--- ASCII of each, as the inside of a bracket expression, and common words.
+-- Lists languages by their codes, null for letters that several write, with the letters past ASCII
+-- of each, as the inside of a bracket expression, common words, and the text configuration, null
+-- where there is none.
 create or replace function ragdb_internal.language_signs()
-returns table (config text, letters text, words text)
+returns table (language text, config text, letters text, words text)
 language sql immutable parallel safe
 begin atomic
-  select s.config, s.letters, s.words
+  select s.language, c.config, s.letters, s.words
   from (values
-    ('basque', 'ñ', 'eta da ez ere dira izan zen bat egin du dute edo'),
-    ('catalan', 'àçèéíïòóúü', 'de en els les dels amb per una un és al com aquest però ha són'),
-    ('danish', 'æøåéó', 'af kan ved så før kun hver ingen samme'),
-    ('dutch', 'éëïöüè', ''), ('english', 'é', ''), ('finnish', 'äöåšž', ''), ('french',
-      'àâæçèéêëîïôœùûü', ''), ('german', 'äöü', ''), ('hungarian', 'áéíóöőúüű', ''),
-    ('indonesian', 'é', 'yang dan di dengan untuk dari ini pada itu dalam tidak akan oleh atau'),
-    ('irish', 'áéíóú', 'agus an na is ar go ag le do bhí sé tá ní leis nach'),
-    ('italian', 'àèéìíîòóù', ''),
-    ('lithuanian', 'ąčęėįšųūž', 'ir yra kad iš su tai kaip bet ne buvo ar apie po už'),
-    ('norwegian', 'æøåéòóôê', ''), ('portuguese', 'áâãàçéêíóôõúü', ''),
-    ('romanian', 'ăâîșşțţ', 'și de la în cu pe nu să din un că este pentru mai sau'),
-    ('spanish', 'áéíóúñü', ''), ('swedish', 'åäöéüà', ''), ('turkish', 'çğıöşüâîû', ''),
-    -- Czech and Slovak, Croatian and Slovene, Latvian, Polish, Estonian, Icelandic, Vietnamese
-    (null, 'áčďéěíňóřšťúůýžľĺŕäô', ''), (null, 'čćđšž', ''), (null, 'āčēģīķļņšūž', ''),
-    (null, 'ąćęłńóśźż', 'jest nie do'), (null, 'äöõüšž', 'ja on ei see või ning kui seda'),
-    (null, 'áðéíóúýþæö', ''), (null, 'àáâãèéêìíòóôõùúýăđĩũơưạ-ỹ', ''),
-    ('armenian', 'ա-և', ''), ('greek', 'ΐ-ώἀ-῿', ''), ('tamil', '஀-௿', ''),
-    ('russian', 'а-щьыэюяё', ''),
-    ('serbian', 'а-ик-шјљњћђџ', 'и у на да се је за од са не су или'),
-    -- Ukrainian, Bulgarian, Macedonian, Kazakh
-    (null, 'а-щьюяєіїґ', 'і в у на не з що та за до'),
-    (null, 'а-ъью-я', 'и в на с за от по да не е са се ще като'),
-    (null, 'а-ик-шјљњќѓѕџ', 'и во на се од за да е не со'), (null, 'а-яёәғқңұүһөі', ''),
-    -- with Persian and Urdu
-    ('arabic', 'ء-يً-ْ', ''),
-    (null, 'ءآاب-تث-خد-ضط-غفقلمنوهپچژگکیئؤأ', ''),
-    (null, 'اآبپتٹثجچحخدڈذرڑزژسشصضطظعغفقکگلمنںوہھءیئےؤۓ', ''),
+    ('eu', 'ñ', 'eta da ez ere dira izan zen bat egin du dute edo'),
+    ('ca', 'àçèéíïòóúü', 'de en els les dels amb per una un és al com aquest però ha són'),
+    ('da', 'æøåéó', 'af kan ved så før kun hver ingen samme'),
+    ('nl', 'éëïöüè', ''), ('en', 'é', ''), ('fi', 'äöåšž', ''), ('fr', 'àâæçèéêëîïôœùûü', ''),
+    ('de', 'äöü', ''), ('hu', 'áéíóöőúüű', ''),
+    ('id', 'é', 'yang dan di dengan untuk dari ini pada itu dalam tidak akan oleh atau'),
+    ('ga', 'áéíóú', 'agus an na is ar go ag le do bhí sé tá ní leis nach'),
+    ('it', 'àèéìíîòóù', ''),
+    ('lt', 'ąčęėįšųūž', 'ir yra kad iš su tai kaip bet ne buvo ar apie po už'),
+    ('no', 'æøåéòóôê', ''), ('pt', 'áâãàçéêíóôõúü', ''),
+    ('ro', 'ăâîșşțţ', 'și de la în cu pe nu să din un că este pentru mai sau'),
+    ('es', 'áéíóúñü', ''), ('sv', 'åäöéüà', ''), ('tr', 'çğıöşüâîû', ''),
+    -- of Czech and Slovak, and of Croatian and Slovene
+    (null, 'áčďéěíňóřšťúůýžľĺŕäô', ''), (null, 'čćđšž', ''), ('lv', 'āčēģīķļņšūž', ''),
+    ('pl', 'ąćęłńóśźż', 'jest nie do'), ('et', 'äöõüšž', 'ja on ei see või ning kui seda'),
+    ('is', 'áðéíóúýþæö', ''), ('vi', 'àáâãèéêìíòóôõùúýăđĩũơưạ-ỹ', ''),
+    ('hy', 'ա-և', ''), ('el', 'ΐ-ώἀ-῿', ''), ('ta', '஀-௿', ''), ('ru', 'а-щьыэюяё', ''),
+    ('sr', 'а-ик-шјљњћђџ', 'и у на да се је за од са не су или'),
+    ('uk', 'а-щьюяєіїґ', 'і в у на не з що та за до'),
+    ('bg', 'а-ъью-я', 'и в на с за от по да не е са се ще като'),
+    ('mk', 'а-ик-шјљњќѓѕџ', 'и во на се од за да е не со'), ('kk', 'а-яёәғқңұүһөі', ''),
+    ('ar', 'ء-يً-ْ', ''), ('fa', 'ءآاب-تث-خد-ضط-غفقلمنوهپچژگکیئؤأ', ''),
+    ('ur', 'اآبپتٹثجچحخدڈذرڑزژسشصضطظعغفقکگلمنںوہھءیئےؤۓ', ''),
     -- by number, because the marks of Devanagari join what stands before them
-    ('hindi', E'\u0900-\u0932\u0934-\u0963',
+    ('hi', E'\u0900-\u0932\u0934-\u0963',
       'का की के को में है हैं और से ने पर यह कि भी था नहीं कर लिए'),
-    ('nepali', E'\u0900-\u0932\u0934-\u093b\u093d-\u0963', ''),
-    -- Marathi
-    (null, E'\u0900-\u093b\u093d-\u0963', 'आहे आहेत आणि व या ते हे होते तो मध्ये नाही'),
+    ('ne', E'\u0900-\u0932\u0934-\u093b\u093d-\u0963', ''),
+    ('mr', E'\u0900-\u093b\u093d-\u0963', 'आहे आहेत आणि व या ते हे होते तो मध्ये नाही'),
     -- Hebrew, Bengali to Oriya, Telugu to Georgian and Korean, Khmer, Japanese and Chinese
     (null, E'\u0590-\u05ff\u0980-\u0b7f\u0c00-\u11ff\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff'
-      '\uac00-\ud7af', '')) s (config, letters, words);
+      '\uac00-\ud7af', '')) s (language, letters, words)
+    left join ragdb_internal.text_configs() c on c.language = s.language;
 end;
 
--- Returns the text configuration for the language that the beginning of a text is in: english for a
--- language that has none, null where it cannot be told. A word of one ASCII letter is of an option
--- or of what an apostrophe cut. Another letter alone may be a sign, and letters that stand with
--- Latin ones may be a unit: those of such words say nothing.
-create or replace function ragdb_internal.guessed_config(text text) returns text
+-- Returns the language of the script that most characters of a text past ASCII are of, where it is
+-- the only one that writes it; null for none. Japanese writes some words in the letters of Chinese.
+create or replace function ragdb_internal.script_language(text text) returns text
+language sql immutable parallel safe
+begin atomic
+  select l.language
+  from (values
+    ('he', E'[\u0590-\u05ff]', ''), ('bn', E'[\u0980-\u09ff]', ''),
+    ('gu', E'[\u0a80-\u0aff]', ''), ('te', E'[\u0c00-\u0c7f]', ''),
+    ('kn', E'[\u0c80-\u0cff]', ''), ('ml', E'[\u0d00-\u0d7f]', ''),
+    ('th', E'[\u0e00-\u0e7f]', ''), ('ka', E'[\u10a0-\u10ff]', ''),
+    ('ko', E'[\uac00-\ud7af]', ''), ('ja', E'[\u3040-\u30ff\u3400-\u9fff]', E'[\u3040-\u30ff]'),
+    ('zh', E'[\u3400-\u9fff]', '')) l (language, letters, needed)
+  where text ~ l.needed
+    and regexp_count(text, l.letters) * 2 > regexp_count(text, E'[^\\x01-\\x7f]')
+  order by regexp_count(text, l.letters) desc, l.language limit 1;
+end;
+
+-- Returns the languages that the beginnings of some texts are in, by the number of the text: its
+-- code, null for one that shares its letters, and the text configuration, english for a language
+-- that has none. A text whose language cannot be told has no row.
+--
+-- A word of one ASCII letter is of an option or of what an apostrophe cut. Another letter alone may
+-- be a sign, and letters that stand with Latin ones may be a unit: those of such words say nothing.
+-- What a word says is found once for all texts, and language by language: few patterns stay
+-- compiled at once.
+create or replace function ragdb_internal.guessed_languages(texts text[])
+returns table (n integer, language text, config text)
 language sql stable parallel safe
 begin atomic
-  with word as materialized (
-    select w.word, count(*) as times,
-      length(w.word) > 1 and octet_length(w.word) > length(w.word)
-        and not (w.word ~ '[a-z0-9]' and w.word ~ '[^a-z0-9À-ʯḀ-ỿ]') as is_lettered
-    from unnest((ragdb_internal.words_and_pairs(ragdb_internal.fold(ragdb_internal.plain(
-      left(guessed_config.text, 1500)))))[:200]) w (word)
+  with beginning as materialized (
+    select t.n::integer, left(t.text, 1500) as text
+    from unnest(texts) with ordinality t (text, n)
+  ), word as materialized (
+    select t.n, w.word, count(*) as times, sum(count(*)) over (partition by t.n) as words
+    from beginning t cross join lateral unnest((ragdb_internal.words_and_pairs(
+      ragdb_internal.fold(ragdb_internal.plain(t.text))))[:200]) w (word)
     where octet_length(w.word) > 1 and w.word !~ '^[0-9]'
-    group by w.word
-  ), points as (
-    -- language by language: few patterns stay compiled at once
-    select coalesce(l.config, 'english') as config, p.points
+    group by t.n, w.word
+  ), different as materialized (
+    select w.word, length(w.word) > 1 and octet_length(w.word) > length(w.word)
+      and not (w.word ~ '[a-z0-9]' and w.word ~ '[^a-z0-9À-ʯḀ-ỿ]') as is_lettered
+    from (select distinct word.word from word) w
+  ), sign as materialized (
+    select p.word, p.points, l.language, coalesce(l.config, 'english') as config, l.letters
     from (
-      select s.config, '^[a-z0-9' || s.letters || ']+$' as written,
-        string_to_array(s.words, ' ') as words,
-        ragdb_internal.word_dictionary(s.config) as dictionary
+      select s.*, '^[a-z0-9' || s.letters || ']+$' as written,
+        string_to_array(s.words, ' ') as common, ragdb_internal.word_dictionary(s.config) as stems
       from ragdb_internal.language_signs() s offset 0) l
       cross join lateral (
-        select sum(w.times * (
-          case when w.word = any (l.words) or ts_lexize(l.dictionary, w.word) = '{}'
-            then 1 else 0 end
-          + case when not w.is_lettered then 0 when w.word ~ l.written then 1 else -1 end))
-          as points
-        from word w offset 0) p
-  ), best as (
-    select p.config, max(p.points) as points, rank() over (order by max(p.points) desc) as place
-    from points p group by p.config
+        select w.word,
+          case when w.word = any (l.common) or ts_lexize(l.stems, w.word) = '{}' then 1 else 0 end
+          + case when not w.is_lettered then 0 when w.word ~ l.written then 1 else -1 end as points
+        from different w offset 0) p
+    where p.points <> 0
+  ), language as (
+    select w.n, s.config, s.language, sum(w.times * s.points) as points, max(w.words) as words,
+      rank() over (partition by w.n order by sum(w.times * s.points) desc) as place
+    from word w join sign s on s.word = w.word
+    group by w.n, s.config, s.language, s.letters
   )
-  select min(b.config) from best b where b.place = 1
-  having count(*) = 1 and max(b.points) >= 2
-    and max(b.points) * 8 >= (select sum(w.times) from word w);
+  select l.n, case when count(*) = 1
+      then coalesce(min(l.language), ragdb_internal.script_language(b.text)) end, min(l.config)
+  from language l join beginning b on b.n = l.n
+  where l.place = 1
+  group by l.n, b.text
+  having count(distinct l.config) = 1 and max(l.points) >= 2
+    and max(l.points) * 8 >= max(l.words);
 end;
 
 -- Returns the code of a language from a code or a name in English, as en, en-US or English; null
@@ -122,10 +151,9 @@ return coalesce((
   select v.config
   from (
     select g.config, count(*) as texts, sum(count(*)) over () as known
-    from unnest(config_for.texts) with ordinality t (text, n)
-      cross join lateral ragdb_internal.guessed_config(t.text) g (config)
-    where t.n * 100 / greatest(cardinality(config_for.texts), 100)
-        > (t.n - 1) * 100 / greatest(cardinality(config_for.texts), 100)
-      and g.config is not null
+    from ragdb_internal.guessed_languages(array(
+      select t.text from unnest(config_for.texts) with ordinality t (text, n)
+      where t.n * 100 / greatest(cardinality(config_for.texts), 100)
+        > (t.n - 1) * 100 / greatest(cardinality(config_for.texts), 100))) g
     group by g.config) v
   where 2 * v.texts > v.known), 'english');

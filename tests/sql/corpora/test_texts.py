@@ -85,6 +85,30 @@ def test_the_corpus_that_texts_make_is_analysed_in_the_language_of_most(any_db: 
     assert [config(any_db, corpus) for corpus in ("most", "half")] == ["german", "english"]
 
 
+def languages(db: Connection, corpus: str) -> list[tuple[str, str]]:
+    return db.execute(
+        "select source, language from ragdb.list_documents(%s) order by 1", [corpus]
+    ).fetchall()
+
+
+def test_a_text_has_the_language_that_it_is_in(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('mixed')")
+    chinese = "图书馆星期一不开放。"
+    texts = {"a": GERMAN, "b": FRENCH, "c": "42", "d": chinese}
+    for source, text in texts.items():
+        any_db.execute("select from ragdb.put_text('mixed', %s, %s)", (source, text))
+    any_db.execute("select from ragdb.put_text('mixed', 'e', %s, language => 'nl')", [GERMAN])
+    # one that cannot be told has that of the corpus
+    known = [("a", "de"), ("b", "fr"), ("c", "en"), ("d", "zh")]
+    assert languages(any_db, "mixed") == [*known, ("e", "nl")]
+    put(any_db, list(texts.values()), ids=list(texts), corpus="several")
+    assert languages(any_db, "several") == known
+    found = any_db.execute(
+        """select source from ragdb.search('mixed', 'Vertrag', filter => '{"language": "de"}')"""
+    ).fetchall()
+    assert found == [("a",)]
+
+
 def test_a_corpus_that_is_there_keeps_its_configuration(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('there', text_config => 'simple')")
     db.execute("select from ragdb.put_text('there', 'a.txt', %s, language => 'de')", [GERMAN])

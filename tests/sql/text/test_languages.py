@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ragdb.readers.language import NAMES
 from tests.conftest import Connection
 
 ARTICLES = json.loads((Path(__file__).parents[2] / "data/articles.json").read_text("utf-8"))
@@ -20,10 +21,10 @@ OTHERS: dict[str, str] = ARTICLES["without"]
 
 
 def guessed(db: Connection, text: str) -> str | None:
-    row = db.execute("select ragdb_internal.guessed_config(%s)", [text]).fetchone()
-    assert row is not None
-    found: str | None = row[0]
-    return found
+    row = db.execute(
+        "select config from ragdb_internal.guessed_languages(array[%s])", [text]
+    ).fetchone()
+    return row[0] if row else None
 
 
 def test_a_text_tells_its_language(any_db: Connection) -> None:
@@ -41,6 +42,20 @@ def test_letters_in_another_form_or_case_tell_the_same(db: Connection) -> None:
 def test_a_language_without_a_configuration_has_that_of_english(any_db: Connection) -> None:
     for name, text in OTHERS.items():
         assert guessed(any_db, text) == "english", name
+
+
+def test_each_of_some_texts_has_the_code_of_its_language(any_db: Connection) -> None:
+    codes: dict[str, str | None] = {
+        **{config: NAMES[config] for config in TOLD},
+        "Bulgarian": "bg", "Chinese": "zh", "Czech": None, "Japanese": "ja", "Persian": "fa",
+        "Polish": "pl", "Thai": "th", "Ukrainian": "uk",
+    }  # fmt: skip
+    articles = TOLD | OTHERS
+    texts = ["42", *articles.values(), ""]
+    rows = any_db.execute(
+        "select n, language from ragdb_internal.guessed_languages(%s) order by n", [texts]
+    ).fetchall()
+    assert rows == [(n, codes[name]) for n, name in enumerate(articles, 2)]
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,9 @@ def test_the_language_of_a_text_is_the_same_everywhere(
 
     def guessed(db: Connection) -> list[str | None]:
         rows = db.execute(
-            "select ragdb_internal.guessed_config(u.text)"
-            " from unnest(%s::text[]) with ordinality u (text, n) order by u.n",
-            [texts],
+            "select config from generate_series(1, %s) n"
+            " left join ragdb_internal.guessed_languages(%s) using (n) order by n",
+            (len(texts), texts),
         )
         return [row[0] for row in rows]
 
