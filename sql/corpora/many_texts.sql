@@ -58,30 +58,34 @@ begin atomic
   order by case when given_texts.ids is null then g.id else g.n::text end, g.n;
 end;
 
--- Returns a given text as a document: a record of its id, text and metadata, cut or whole. Its plan
--- is kept for the next text.
+-- Returns a given text as a document: a record of its id, text and metadata, as it was read, cut or
+-- whole. Its plan is kept for the next text.
 create or replace function ragdb_internal.text_document(
-  given ragdb_internal.given_text, cut boolean, language text)
+  given ragdb_internal.given_text, read ragdb_internal.markdown_text, cut boolean, language text)
 returns jsonb
 language sql stable parallel safe
 set plan_cache_mode = force_generic_plan
 begin atomic
   select jsonb_build_object(
     'doc_cid', 'sha256:' || encode(sha256(r.record), 'hex'), 'uri', (given).id,
-    'external_id', (given).id, 'root', 'texts', 'metadata', (given).metadata,
-    'language', text_document.language,
+    'external_id', (given).id, 'root', 'texts', 'title', (read).title,
+    'metadata', (read).metadata || (given).metadata,
+    'language', coalesce((read).language, text_document.language),
     'media_type', 'application/json', 'size_bytes', octet_length(r.record),
     'chunking', case when text_document.cut
       then '{"chunker": "para-sent/1", "strategy": "paragraph", "max_tokens": 240, "overlap": 48,
         "unit": "token"}'::jsonb
       else '{"chunker": "whole/1"}' end,
-    'chunks', case
-      when text_document.cut
-        then ragdb_internal.text_chunks((given).text, 'paragraph', 240, 48, 'token')
+    'chunks', k.chunks, 'links', ragdb_internal.text_links((given).id, read, k.chunks))
+  from (
+    select case
+      when text_document.cut then ragdb_internal.text_chunks(
+        (read).body, 'paragraph', 240, 48, 'token', (read).headings)
       when (given).text !~ '[^ \t\n\r\f\v]' then '[]'
       else jsonb_build_array(jsonb_build_object('text', translate((given).text, E'\f', E'\n'),
-        'start', 0, 'end', length((given).text), 'tokens', (length((given).text) + 3) / 4)) end)
-  from (
+        'start', 0, 'end', length((given).text), 'tokens', (length((given).text) + 3) / 4)) end
+      as chunks offset 0) k
+    cross join (
     -- the id too, because two ids of one text are two documents
     select convert_to(jsonb_build_object('id', (given).id, 'text', (given).text,
       'metadata', (given).metadata)::text, 'UTF8') as record offset 0) r;
@@ -128,19 +132,26 @@ as $$
 declare
   v_numbers constant real[] := ragdb_internal.single(embeddings);
   v_given ragdb_internal.given_text[];
+  v_read ragdb_internal.markdown_text[];
   v_results ragdb.put_result[];
 begin
   perform ragdb_internal.check_texts(texts, metadatas, ids, cut, embedder, v_numbers);
   perform ragdb_internal.ensure_corpus(corpus, texts);
   v_given := array(
     select g from ragdb_internal.given_texts(texts, metadatas, ids) g order by g.n);
+  v_read := array(
+    select ragdb_internal.read_text(g.text, case when cut then ragdb_internal.text_type(g.id) end)
+    from unnest(v_given) g order by g.n);
   if embedder is not null then
     perform ragdb.embed_corpus(corpus, embedder);
   end if;
   v_results := array(select p from ragdb.put_documents(corpus, coalesce(
-    (select jsonb_agg(ragdb_internal.text_document(g, cut, l.language) order by g.n)
-      from unnest(v_given) g
-        left join ragdb_internal.guessed_languages(texts) l on l.n = g.n),
+    (select jsonb_agg(
+        ragdb_internal.text_document(v_given[g.n], v_read[g.n], cut, l.language) order by g.n)
+      from generate_subscripts(v_given, 1) g (n)
+        left join ragdb_internal.guessed_languages(array(
+          select r.body from unnest(v_read) with ordinality r (body, title, language, external_id,
+            metadata, headings, n) order by r.n)) l on l.n = g.n),
     '[]')) p);
   if embedder is not null then
     perform ragdb_internal.give_text_embeddings(corpus, v_given, cardinality(texts), v_numbers);
@@ -157,7 +168,8 @@ comment on function ragdb.put_texts is
   'array of objects. Without ids each text is named by a hash of itself and its metadata. The '
   'corpus is created where there is none, with the text configuration of the language that most '
   'texts are in (english: cannot be told). The document of a text has the language that it is in. '
-  'Each text is cut into chunks, or is one (cut: false), whose id is then that of the text. '
+  'Each text is cut into chunks, of an id that ends as in ragdb.put_text as Markdown, or is one '
+  '(cut: false), whose id is then that of the text. '
   'embeddings, one behind the other, are those of the texts by an embedder that runs elsewhere, to '
   'which the corpus is bound. Raises RG400, RG401, RG404, RG409, RG411, RG412, RG413, RG416, '
   'RG417, RG418.';

@@ -27,7 +27,7 @@ end $$;
 -- Returns the chunks of a text as a document gives them, under its headings. Raises RG400.
 create or replace function ragdb_internal.text_chunks(
   text text, strategy text, max_tokens integer, overlap integer, unit text,
-  headings ragdb_internal.heading[] default '{}')
+  headings ragdb_internal.heading[])
 returns jsonb
 language sql immutable parallel safe
 return (
@@ -55,15 +55,10 @@ as $$
 #variable_conflict use_variable
 declare
   v_bytes constant bytea := convert_to(text, 'UTF8');
-  v_type constant text := coalesce(media_type,
-    case when source ~* '[.](md|markdown|mdown|mkd)$' then 'text/markdown' else 'text/plain' end);
-  v_is_markdown constant boolean :=
-    lower(btrim(split_part(v_type, ';', 1))) in ('text/markdown', 'text/x-markdown');
-  v_language constant text := coalesce(language,
-    case when v_is_markdown then ragdb_internal.markdown_language(text) end,
-    (select g.language from ragdb_internal.guessed_languages(array[text]) g));
-  v_headings constant ragdb_internal.heading[] :=
-    case when v_is_markdown then ragdb_internal.markdown_headings(text) else '{}' end;
+  v_type constant text := ragdb_internal.text_type(source, media_type);
+  v_read constant ragdb_internal.markdown_text := ragdb_internal.read_text(text, v_type);
+  v_language text;
+  v_chunks jsonb;
 begin
   if text is null then
     raise exception 'text is null'
@@ -71,23 +66,29 @@ begin
         detail = 'an empty text is a document without chunks, null is not a document',
         hint = 'pass a text';
   end if;
-  perform ragdb_internal.ensure_corpus(corpus, array[text], v_language);
+  v_language := coalesce(language, v_read.language, (
+    select g.language from ragdb_internal.guessed_languages(array[v_read.body]) g));
+  perform ragdb_internal.ensure_corpus(corpus, array[v_read.body], v_language);
+  v_chunks := ragdb_internal.text_chunks(
+    v_read.body, strategy, max_tokens, overlap, unit, v_read.headings);
   return query
     select p.* from ragdb.put_document(
       corpus => corpus, doc_cid => 'sha256:' || encode(sha256(v_bytes), 'hex'), uri => source,
-      chunks => ragdb_internal.text_chunks(text, strategy, max_tokens, overlap, unit, v_headings),
+      chunks => v_chunks,
       chunking => jsonb_build_object('chunker', 'para-sent/1', 'strategy', strategy,
         'max_tokens', max_tokens, 'overlap', overlap, 'unit', ragdb_internal.checked_unit(unit)),
-      title => coalesce(title, case when v_is_markdown
-        then ragdb_internal.markdown_title(text, v_headings) end),
-      language => v_language, media_type => v_type, metadata => metadata,
-      external_id => external_id, size_bytes => octet_length(v_bytes)::bigint, force => force) p;
+      title => coalesce(title, v_read.title), language => v_language, media_type => v_type,
+      metadata => v_read.metadata || coalesce(metadata, '{}'),
+      external_id => coalesce(external_id, v_read.external_id),
+      size_bytes => octet_length(v_bytes)::bigint,
+      links => ragdb_internal.text_links(source, v_read, v_chunks),
+      force => force) p;
 end $$;
 comment on function ragdb.put_text is
   'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a '
   'source, as ragdb.put_documents does. Where media_type is null it is text/markdown for a source '
-  'that ends in .md, .markdown, .mdown or .mkd, else text/plain. A Markdown text has the title and '
-  'the headings that ragdb ingest reads, and keeps its front matter, which may name its language. '
-  'Where no language is given or named, it is the one that the text is in. Where there is no such '
-  'corpus it is created with the text configuration of that language (english: cannot be told). '
-  'Raises RG400, RG401, RG404, RG409, RG411, RG412.';
+  'that ends in .md, .markdown, .mdown or .mkd, else text/plain. A Markdown text has the title, '
+  'headings, links and metadata that ragdb ingest reads of it; front matter that is not plain YAML '
+  'stays in the text. What the call gives wins. Where no language is given or named, it is the one '
+  'that the text is in. Where there is no such corpus it is created with the text configuration of '
+  'that language (english: cannot be told). Raises RG400, RG401, RG404, RG409, RG411, RG412.';

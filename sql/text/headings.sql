@@ -1,5 +1,4 @@
--- What a Markdown text says of itself: its title and its language, and the headings over each of
--- its chunks.
+-- What a Markdown text says of itself, and the headings over each of its chunks and their links.
 
 -- Returns the deepest heading path that a passage stands under. A quarter of it may stand
 -- elsewhere: it begins with words of the passage before. starts are those of the headings.
@@ -35,19 +34,81 @@ return (
     '^' || field || E':[ \t]+(?:"([^"\\\\\n]*)"|''([^''\n]*)'''
     '|([^][ \t\r\n"''|>&*!{}%@`#,?:-][^\n#:]*))[ \t\r]*$', 'n') m (part));
 
--- Returns the title of a Markdown text: that of its front matter, else its first heading of the
--- first level.
-create or replace function ragdb_internal.markdown_title(
-  text text, headings ragdb_internal.heading[])
+-- A text without its front matter, and what it says of itself: what is no title, language or id in
+-- the front matter is metadata. It has headings, also none, if it is Markdown.
+create type ragdb_internal.markdown_text as (
+  body text,
+  title text,
+  language text,
+  external_id text,
+  metadata jsonb,
+  headings ragdb_internal.heading[]);
+
+-- Returns a Markdown text as it is stored. Front matter that is not plain stays in its body, and
+-- its title and language are read. The title is that of the front matter, else the first heading
+-- of the first level.
+create or replace function ragdb_internal.read_markdown(text text)
+returns ragdb_internal.markdown_text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_matter constant jsonb := ragdb_internal.front_matter(text);
+  v_body constant text := case when v_matter is null then text
+    else regexp_replace(substr(text, ragdb_internal.front_matter_length(text) + 1), E'^\n', '') end;
+  v_headings constant ragdb_internal.heading[] := ragdb_internal.markdown_headings(v_body);
+  v_said constant jsonb := coalesce(
+    (select jsonb_object_agg(m.key, m.value) from jsonb_each_text(v_matter) m
+      where jsonb_typeof(v_matter -> m.key) in ('string', 'number')),
+    jsonb_build_object('title', ragdb_internal.front_matter_field(text, 'title'),
+      'language', ragdb_internal.front_matter_field(text, 'language'),
+      'lang', ragdb_internal.front_matter_field(text, 'lang')));
+begin
+  return row(
+    v_body,
+    coalesce(
+      left(nullif(btrim(regexp_replace(v_said ->> 'title', E'[ \t\n]+', ' ', 'g')), ''), 1000),
+      (select h.path[1] from unnest(v_headings) h where h.level = 1
+        order by h.start_offset limit 1)),
+    ragdb_internal.language_code(coalesce(nullif(btrim(v_said ->> 'language'), ''),
+      nullif(btrim(v_said ->> 'lang'), ''))),
+    nullif(btrim(v_said ->> 'id'), ''),
+    coalesce((v_matter - '{title,language,lang,id,metadata}'::text[])
+      || coalesce(nullif(v_matter -> 'metadata', 'null'), '{}'), '{}'),
+    v_headings);
+end $$;
+
+-- Returns the media type of a text of a source: the given one, else by what the source ends in.
+create or replace function ragdb_internal.text_type(source text, media_type text default null)
 returns text
 language sql immutable parallel safe
-return coalesce(
-  pg_catalog.left(ragdb_internal.front_matter_field(text, 'title'), 1000),
-  (select h.path[1] from pg_catalog.unnest(headings) h where h.level = 1
-    order by h.start_offset limit 1));
+return coalesce(text_type.media_type, case
+  when source ~* '[.](md|markdown|mdown|mkd)$' then 'text/markdown' else 'text/plain' end);
 
--- Returns the code of the language that the front matter of a Markdown text names; null for none.
-create or replace function ragdb_internal.markdown_language(text text) returns text
+-- Returns a text of a media type as it is stored: as it is, if it is not Markdown.
+create or replace function ragdb_internal.read_text(text text, media_type text)
+returns ragdb_internal.markdown_text
 language sql immutable parallel safe
-return ragdb_internal.language_code(coalesce(ragdb_internal.front_matter_field(text, 'language'),
-  ragdb_internal.front_matter_field(text, 'lang')));
+return case
+  when pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(media_type, ';', 1)))
+    in ('text/markdown', 'text/x-markdown') then ragdb_internal.read_markdown(text)
+  else row(text, null, null, null, '{}', null)::ragdb_internal.markdown_text end;
+
+-- Returns the links of a text of a source as its document gives them: a link belongs to the last
+-- of its chunks that begins before it. A text that was not read as Markdown has none.
+create or replace function ragdb_internal.text_links(
+  source text, read ragdb_internal.markdown_text, chunks jsonb)
+returns jsonb
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_agg(distinct pg_catalog.jsonb_build_object('chunk',
+      greatest(pg_catalog.width_bucket(l.start_offset, c.starts) - 1, 0), 'target', t.target)),
+    '[]')
+  from (
+    select array(
+        select (k ->> 'start')::integer from pg_catalog.jsonb_array_elements(chunks) k) as starts
+      offset 0) c
+    cross join lateral ragdb_internal.markdown_links((read).body) l
+    cross join lateral ragdb_internal.link_targets(text_links.source, l.target) t (target)
+  where (read).headings is not null and cardinality(c.starts) > 0
+    and t.target <> text_links.source);

@@ -5,17 +5,6 @@
 -- A heading: where it begins, the headings over it and itself, outermost first, and its level.
 create type ragdb_internal.heading as (start_offset integer, path text[], level integer);
 
--- Returns how many characters of a Markdown text are front matter: lines between two --- at its
--- top, the first of which is a key.
-create or replace function ragdb_internal.front_matter_length(text text) returns integer
-language sql immutable parallel safe
-return case
-  when text ~ (E'^---[ \t]*\r?\n(?:[ \t\r]*\n|[ \t]*#[^\n]*\n)*'
-      '[ \t]*["''A-Za-z0-9_-][^\n]*:[ \t\r\n]')
-    then greatest(pg_catalog.regexp_instr(pg_catalog.left(text, 65536),
-      E'^(?:---|[.]{3})[ \t\r]*$', 5, 1, 1, 'n') - 1, 0)
-  else 0 end;
-
 -- Returns the pattern of the line that ends the block of HTML which a line begins, for most that of
 -- an empty line; null where it begins none. A tag of no block does not begin one in a paragraph.
 create or replace function ragdb_internal.html_end(line text, is_in_paragraph boolean)
@@ -55,8 +44,9 @@ language sql immutable parallel safe
 return pg_catalog.substring(
   line, '^ *(?:(?:[-*+]|[0-9]{1,9}[.)]) +)*(```+(?=[^`]*$)|~~~+)');
 
--- Returns the lines of a Markdown text that are neither front matter nor code between fences nor
--- HTML: the number of each, where it begins, how far it is indented, and what it begins.
+-- Returns the lines of a Markdown text that are neither front matter nor code between fences: the
+-- number of each, where it begins, how far it is indented, and what it begins (html: it is of a
+-- block of HTML).
 create or replace function ragdb_internal.markdown_lines(text text)
 returns table (n integer, start_offset integer, indent integer, kind text, line text)
 language plpgsql immutable parallel safe
@@ -64,8 +54,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_next integer := ragdb_internal.front_matter_length(text);
-  v_fence text;
-  v_inset integer;  -- of the fence
+  v_fence text;  -- that is open
+  v_inset integer;  -- of it
   v_end text;  -- of a block of HTML
   v_is_text boolean := false;
   v_is_list boolean := false;
@@ -77,14 +67,15 @@ begin
     v_next := v_next + length(v_line) + 1;
     line := rtrim(replace(v_line, E'\t', '    '), E' \r\f\v');
     indent := length(line) - length(ltrim(line));
-    if v_is_list and v_inset > 0 and indent = 0 and line <> '' then
-      v_fence := null;  -- the item that it is in has ended
-    end if;
+    -- where the item that it is in ends, it ends too
+    v_fence := case when not v_is_list or v_inset = 0 or indent > 0 or line = '' then v_fence end;
     if v_fence is not null then
       v_fence := case when line !~ ('^ *' || left(v_fence, 1) || '+$')
           or indent >= 4 and not v_is_list or length(line) - indent < length(v_fence)
         then v_fence end;
+      continue;
     elsif v_end is not null then
+      kind := 'html';
       v_end := case when line !~* v_end then v_end end;
     else
       kind := ragdb_internal.markdown_kind(line);
@@ -94,12 +85,11 @@ begin
       v_end := case when v_fence is null and indent < 4
         then ragdb_internal.html_end(ltrim(line), v_is_text) end;
       v_is_text := v_fence is null and v_end is null and kind = 'text';
-      if v_fence is null and v_end is null then
-        return next;
-      elsif v_end <> '^$' and line ~* v_end then
-        v_end := null;
-      end if;
+      kind := case when v_end is null then kind else 'html' end;
+      v_end := case when v_end = '^$' or line !~* v_end then v_end end;
+      continue when v_fence is not null;
     end if;
+    return next;
   end loop;
 end $$;
 
@@ -163,7 +153,7 @@ declare
   v_list integer := 0;  -- how far what belongs to a list is indented
   v_is_within boolean := false;  -- a paragraph of a list or a quotation may go on
 begin
-  for v_line in select * from ragdb_internal.markdown_lines(text) loop
+  for v_line in select * from ragdb_internal.markdown_lines(text) l where l.kind <> 'html' loop
     if v_line.kind = 'empty' or v_line.n > v_last + 1 then
       heading := null;  -- a paragraph so far: it may be underlined
       v_is_within := false;

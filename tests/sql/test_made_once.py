@@ -269,7 +269,11 @@ def test_the_plans_of_an_erasure(signed: Connection) -> None:
 @pytest.mark.parametrize(
     ("made", "times"),
     [
-        ("text_document(row(n, n, 'a text', '{}')::ragdb_internal.given_text, true, 'en')", 400),
+        (
+            "text_document(row(n, n, 'a text', '{}')::ragdb_internal.given_text,"
+            " ragdb_internal.read_text('a text', null), true, 'en')",
+            400,
+        ),
         ("filtered_chunks(n, '{\"tenth\": 3}', null)", 100),
         ("turn_phase('user', n || ' steps')", 2000),
         ("turn_novelty('[1, 0]', array['[' || n || ', 1]']::vector[])", 4000),

@@ -2606,11 +2606,11 @@ class Functions(Caller):
         """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
         of a source, as ragdb.put_documents does. Where media_type is null it is text/markdown
         for a source that ends in .md, .markdown, .mdown or .mkd, else text/plain. A Markdown
-        text has the title and the headings that ragdb ingest reads, and keeps its front
-        matter, which may name its language. Where no language is given or named, it is the
-        one that the text is in. Where there is no such corpus it is created with the text
-        configuration of that language (english: cannot be told). Raises RG400, RG401, RG404,
-        RG409, RG411, RG412.
+        text has the title, headings, links and metadata that ragdb ingest reads of it; front
+        matter that is not plain YAML stays in the text. What the call gives wins. Where no
+        language is given or named, it is the one that the text is in. Where there is no such
+        corpus it is created with the text configuration of that language (english: cannot be
+        told). Raises RG400, RG401, RG404, RG409, RG411, RG412.
         """
         return self._row(calls.PUT_TEXT, rows.PutResult, locals())
 
@@ -2629,10 +2629,11 @@ class Functions(Caller):
         metadatas is an array of objects. Without ids each text is named by a hash of itself
         and its metadata. The corpus is created where there is none, with the text
         configuration of the language that most texts are in (english: cannot be told). The
-        document of a text has the language that it is in. Each text is cut into chunks, or is
-        one (cut: false), whose id is then that of the text. embeddings, one behind the other,
-        are those of the texts by an embedder that runs elsewhere, to which the corpus is
-        bound. Raises RG400, RG401, RG404, RG409, RG411, RG412, RG413, RG416, RG417, RG418.
+        document of a text has the language that it is in. Each text is cut into chunks, of an
+        id that ends as in ragdb.put_text as Markdown, or is one (cut: false), whose id is
+        then that of the text. embeddings, one behind the other, are those of the texts by an
+        embedder that runs elsewhere, to which the corpus is bound. Raises RG400, RG401,
+        RG404, RG409, RG411, RG412, RG413, RG416, RG417, RG418.
         """
         return self._rows(calls.PUT_TEXTS, rows.PutTextsRow, locals())
 

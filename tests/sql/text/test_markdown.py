@@ -100,15 +100,13 @@ def test_lines_in_any_order_have_the_headings_that_the_reader_finds(
     [("# A\n# B", "A"), ("## A\n# B", "B"), ("## A", None), ("", None),
      ("---\ntitle: T\n---\n# A", "T"), ("---\nx: 1\ntitle: \"T: 'u'\"\n---\n# A", "T: 'u'"),
      ("---\ntitle: 'T'\n---\n", "T"), ("---\nx: 1\n---\n# A", "A"),
-     ("---\ntitle:\n---\n# A", "A"), ("---\ntitle: a # b\n---\n# A", "A")],
+     ("---\ntitle:\n---\n# A", "A"), ("---\ntitle: a # b\n---\n# A", "a")],
 )  # fmt: skip
 def test_the_title_is_that_of_the_front_matter_or_the_first_heading(
     db: Connection, text: str, title: str | None
 ) -> None:
     assert db.execute(
-        "select ragdb_internal.markdown_title(%(text)s,"
-        " ragdb_internal.markdown_headings(%(text)s))",
-        {"text": text},
+        "select r.title from ragdb_internal.read_markdown(%s) r", [text]
     ).fetchone() == (title,)
 
 
@@ -116,7 +114,7 @@ def test_the_title_is_that_of_the_front_matter_or_the_first_heading(
 def test_a_text_that_is_put_is_stored_as_the_file_that_is_ingested(
     any_db: Connection, strategy: str
 ) -> None:
-    for path in FILES[:5]:
+    for path in [*FILES[:5], FILES[-1]]:
         (document,) = read(path.read_bytes(), path.name)
         expected = to_payload(document, path.name, strategy=strategy, max_tokens=100, overlap=20)
         any_db.execute(
@@ -125,15 +123,23 @@ def test_a_text_that_is_put_is_stored_as_the_file_that_is_ingested(
             (path.name, path.read_text("utf-8"), strategy),
         )
         stored = any_db.execute(
-            "select text, heading, title, media_type from ragdb.chunks"
+            "select text, heading, title, media_type, language, metadata from ragdb.chunks"
             " join ragdb.documents using (corpus_id, doc_no)"
             " where documents.source = %s order by ordinal",
             [path.name],
         ).fetchall()
         assert stored == [
-            (chunk["text"], list(chunk["heading"]), document.title, "text/markdown")
+            (chunk["text"], list(chunk["heading"]), document.title, "text/markdown",
+             document.language, document.metadata)
             for chunk in expected["chunks"]
-        ]
+        ]  # fmt: skip
+        links = any_db.execute(
+            "select ordinal, target from ragdb.document_links join ragdb.chunks"
+            " using (corpus_id, chunk_no) join ragdb.documents using (corpus_id, doc_no)"
+            " where documents.source = %s order by 1, 2",
+            [path.name],
+        ).fetchall()
+        assert links == sorted((link["chunk"], link["target"]) for link in expected["links"])
 
 
 def test_only_a_markdown_text_has_headings(db: Connection) -> None:
