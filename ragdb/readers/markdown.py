@@ -1,6 +1,6 @@
 """Markdown: the text as it is written, with the headings and links that it marks.
 
-`ragdb.put_text` finds the same headings in SQL (sql/text/markdown.sql).
+`ragdb.put_text` finds the same in SQL (sql/text/markdown.sql, links.sql).
 """
 
 from __future__ import annotations

@@ -69,31 +69,35 @@ begin atomic
   order by regexp_count(text, l.letters) desc, l.language limit 1;
 end;
 
+-- Tells whether the letters of a word say something of its language. One past ASCII alone may be a
+-- sign, and those that stand with Latin ones may be a unit.
+create or replace function ragdb_internal.has_telling_letters(word text) returns boolean
+language sql immutable parallel safe
+return length(word) > 1 and octet_length(word) > length(word)
+  and not (word ~ '[a-z0-9]' and word ~ '[^a-z0-9À-ʯḀ-ỿ]');
+
 -- Returns the languages that the beginnings of some texts are in, by the number of the text: its
 -- code, null for one that shares its letters, and the text configuration, english for a language
 -- that has none. A text whose language cannot be told has no row.
 --
--- A word of one ASCII letter is of an option or of what an apostrophe cut. Another letter alone may
--- be a sign, and letters that stand with Latin ones may be a unit: those of such words say nothing.
--- What a word says is found once for all texts, and language by language: few patterns stay
--- compiled at once.
+-- A word of one ASCII letter is of an option or of what an apostrophe cut. What a word says is
+-- found once for all texts, and language by language: few patterns stay compiled at once. Most
+-- words speak against most languages: that is counted by text, and a word is joined with those
+-- alone that it speaks for.
 create or replace function ragdb_internal.guessed_languages(texts text[])
 returns table (n integer, language text, config text)
 language sql stable parallel safe
 begin atomic
-  with beginning as materialized (
-    select t.n::integer, left(t.text, 1500) as text
+  with word as materialized (
+    select t.n::integer, w.word, ragdb_internal.has_telling_letters(w.word) as is_lettered,
+      count(*) as times
     from unnest(texts) with ordinality t (text, n)
-  ), word as materialized (
-    select t.n, w.word, count(*) as times, sum(count(*)) over (partition by t.n) as words
-    from beginning t cross join lateral unnest((ragdb_internal.words_and_pairs(
-      ragdb_internal.fold(ragdb_internal.plain(t.text))))[:200]) w (word)
+      cross join lateral unnest((ragdb_internal.words_and_pairs(ragdb_internal.fold(
+        ragdb_internal.plain(left(t.text, 1500)))))[:200]) w (word)
     where octet_length(w.word) > 1 and w.word !~ '^[0-9]'
     group by t.n, w.word
   ), different as materialized (
-    select w.word, length(w.word) > 1 and octet_length(w.word) > length(w.word)
-      and not (w.word ~ '[a-z0-9]' and w.word ~ '[^a-z0-9À-ʯḀ-ỿ]') as is_lettered
-    from (select distinct word.word from word) w
+    select distinct w.word, w.is_lettered from word w
   ), sign as materialized (
     select p.word, p.points, l.language, coalesce(l.config, 'english') as config, l.letters
     from (
@@ -103,22 +107,25 @@ begin atomic
       cross join lateral (
         select w.word,
           case when w.word = any (l.common) or ts_lexize(l.stems, w.word) = '{}' then 1 else 0 end
-          + case when not w.is_lettered then 0 when w.word ~ l.written then 1 else -1 end as points
+          + case when w.is_lettered and w.word ~ l.written then 2 else 0 end as points
         from different w offset 0) p
-    where p.points <> 0
+    where p.points > 0
   ), language as (
-    select w.n, s.config, s.language, sum(w.times * s.points) as points, max(w.words) as words,
+    select w.n, s.config, s.language, sum(w.times * s.points) as points,
       rank() over (partition by w.n order by sum(w.times * s.points) desc) as place
     from word w join sign s on s.word = w.word
     group by w.n, s.config, s.language, s.letters
+  ), text as (
+    select w.n, sum(w.times) as words, sum(w.times * w.is_lettered::integer) as against
+    from word w group by w.n
   )
-  select l.n, case when count(*) = 1
-      then coalesce(min(l.language), ragdb_internal.script_language(b.text)) end, min(l.config)
-  from language l join beginning b on b.n = l.n
+  select l.n, case when count(*) = 1 then coalesce(min(l.language), ragdb_internal.script_language(
+      left(texts[array_lower(texts, 1) + l.n - 1], 1500))) end, min(l.config)
+  from language l join text t on t.n = l.n
   where l.place = 1
-  group by l.n, b.text
-  having count(distinct l.config) = 1 and max(l.points) >= 2
-    and max(l.points) * 8 >= max(l.words);
+  group by l.n, t.words, t.against
+  having count(distinct l.config) = 1 and max(l.points) - t.against >= 2
+    and (max(l.points) - t.against) * 8 >= t.words;
 end;
 
 -- Returns the code of a language from a code or a name in English, as en, en-US or English; null
