@@ -174,6 +174,8 @@ def _install(superuser: str) -> None:
             "select from pg_database where datname = %s", (DATABASE,)
         ).fetchall():
             connection.execute(f"create database {DATABASE} template template0 owner ragdb_owner")
+        # else "$user": what somebody makes without a schema would be in that of ragdb
+        connection.execute(f"alter role {LOGIN} set search_path = public, ragdb")
     with connect(superuser, dbname=DATABASE) as connection:
         prepare.prepare(connection)
 

@@ -111,6 +111,15 @@ def test_tokens_of_the_roles_that_http_serves_are_made_by_its_login(dsn: str, ro
     assert value(dsn, f"select set_config('role', 'ragdb_{role}', true)") == f"ragdb_{role}"
 
 
+def test_a_table_that_its_user_makes_is_not_in_a_schema_of_ragdb(dsn: str) -> None:
+    with psycopg.connect(dsn) as connection:
+        connection.execute("create table staged as select name from list_corpora()")
+        kept = connection.execute("select relnamespace::regnamespace::text from pg_class"
+                                  " where relname = 'staged'").fetchall()  # fmt: skip
+        connection.rollback()
+    assert kept == [("public",)]
+
+
 def test_its_login_is_no_auditor_unasked(dsn: str) -> None:
     assert value(dsn, "select pg_has_role('ragdb_auditor', 'usage')") is False
 
