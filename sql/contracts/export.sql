@@ -82,7 +82,7 @@ begin
       using errcode = 'RG441',
         detail = coalesce('there is no version ' || version || ' of it that', 'none of that name')
           || ' is visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
-        hint = 'ragdb.list_contracts() lists them; ragdb apply FILE puts one in force';
+        hint = 'ragdb.list_contracts() lists them; ragdb.apply_contract() puts one in force';
   end if;
   return v_version;
 end $$;

@@ -24,7 +24,7 @@ begin
                 and k.is_current
             where n.node = contract_node.node and n.name is not null
               and ragdb_internal.may_read_contract(k.contract, k.version))) || '?',
-          'ragdb apply FILE puts a contract in force');
+          'ragdb.apply_contract() puts a contract in force');
   end if;
   return v_node;
 end $$;

@@ -49,7 +49,7 @@ begin atomic
     ('not-json', 'error', 'not JSON: %2$s', '{"contract": "name", "nodes": […]}'),
     -- form
     ('unreadable', 'error', 'the contract is not {"contract": name, "nodes": […]}',
-      'a name has 1 to 128 of A-Z, a-z, 0-9, . _ -'),
+      'a name has 1 to 128 of A-Z, a-z, 0-9, . _ -, and is given behind the text'),
     ('contract-empty', 'error', 'the contract has no node', 'begin with: corpus name=…'),
     ('contract-malformed', 'error', 'a node is not {"node", "keys", "children"}',
       'keys is an object of texts, numbers and booleans'),

@@ -76,7 +76,7 @@ begin
           || ragdb_internal.quote(ragdb_internal.caller()) || ' binds it to a retrieval',
         hint = coalesce('did you mean ' || ragdb_internal.nearest_name(tool,
             array(select b.name from ragdb_internal.tool_bindings() b)) || '?',
-          'ragdb apply FILE puts a contract in force');
+          'ragdb.apply_contract() puts a contract in force');
   end if;
   return v_tool;
 end $$;

@@ -60,11 +60,11 @@ declare
   v_language text;
   v_chunks jsonb;
 begin
-  if text is null then
-    raise exception 'text is null'
-      using errcode = 'RG400',
-        detail = 'an empty text is a document without chunks, null is not a document',
-        hint = 'pass a text';
+  if text is null or coalesce(source, '') = '' then
+    raise exception '%', case when text is null then 'text is null'
+        else 'source is null or empty' end
+      using errcode = 'RG400', detail = 'a document has a text, which may be empty, and is found '
+        'and cited by its source', hint = 'pass a text, and its path or address';
   end if;
   v_language := coalesce(language, v_read.language, (
     select g.language from ragdb_internal.guessed_languages(array[v_read.body]) g));

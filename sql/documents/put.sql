@@ -103,7 +103,7 @@ begin
   -- where all of it is stored already, nothing is written: not even the corpus row is locked
   if not force then
     return query
-      select s.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
+      select s.*, (extract(epoch from clock_timestamp() - v_began) * 1000)::float8
       from ragdb_internal.stored_already(v_corpus, documents) s;
     if found then
       perform ragdb_internal.bring_originals(v_corpus.corpus_id, documents);
@@ -119,7 +119,7 @@ begin
   perform ragdb_internal.check_roots(v_corpus, documents),
     ragdb_internal.bring_originals(v_corpus.corpus_id, documents);
   return query
-    select w.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
+    select w.*, (extract(epoch from clock_timestamp() - v_began) * 1000)::float8
     from ragdb_internal.write_documents(v_corpus, documents, force, '{}', v_ahead) w;
 end $$;
 comment on function ragdb.put_documents is

@@ -46,6 +46,11 @@ as $$
 declare
   v_most constant integer := (ragdb_internal.limits()).call_documents;
 begin
+  if coalesce(jsonb_typeof(conversation #> '{0,messages}'), '') <> 'array' then
+    raise exception 'turns is not an array'
+      using errcode = 'RG412', detail = 'nothing was written',
+        hint = 'one turn goes in an array of one: [{"id", "parent_id", "role", "text"}]';
+  end if;
   perform ragdb_internal.check_conversations(conversation);
   if jsonb_array_length(conversation #> '{0,messages}') > v_most then
     raise exception '% turns in one call', jsonb_array_length(conversation #> '{0,messages}')

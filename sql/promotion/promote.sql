@@ -214,7 +214,9 @@ begin
   return next;
 end $$;
 comment on function ragdb.promote_to_atom is
-  'Makes a statement out of hits of an admissible retrieval, and returns its id with code '
-  'PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID, '
-  'INSUFFICIENT_EVIDENCE or CLAIM_UNSUPPORTED (a sentence that none of the chunks has, case, white '
-  'space and typography aside), the reason, and an incident. Raises RG400, RG401, RG404, RG407.';
+  'Makes a statement out of hits of an admissible retrieval (ragdb.retrieve_slice), and returns '
+  'its id with code PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, '
+  'TOKEN_INVALID, INSUFFICIENT_EVIDENCE or CLAIM_UNSUPPORTED (a sentence that none of the chunks '
+  'has, case, white space and typography aside), the reason, and an incident. How much evidence is '
+  'enough (sufficiency: default, lenient or strict) is counted in turns of conversations: a chunk '
+  'of a document is none. Raises RG400, RG401, RG404, RG407.';

@@ -14,6 +14,10 @@ from tests.conftest import Connection, Login
 from tests.processor import spent
 from tests.refusal import refused
 
+ORDER = (
+    "a name has 1 to 128 of A-Z, a-z, 0-9, . _ -, and is given behind the text;"
+    " ragdb.validate_contract() lists them all"
+)
 PLAIN = """
 corpus name="My Docs" title=T
   source name=a uri=./docs
@@ -318,3 +322,8 @@ def test_contracts_are_listed_by_pages_and_those_in_force_alone(db: Connection) 
     assert listed("prefix => 'd2'") == every[5:]
     assert refused(db, "select ragdb.list_contracts(count => 0)").sqlstate == "RG400"
     assert refused(db, "select ragdb.list_contracts(prefix => null)").sqlstate == "RG400"
+
+
+def test_who_gives_the_name_before_the_text_is_told_their_order(db: Connection) -> None:
+    error = refused(db, "select ragdb.apply_contract('c', E'corpus name=docs\n')")
+    assert (error.sqlstate, error.diag.message_hint) == ("RG440", ORDER)

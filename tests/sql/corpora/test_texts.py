@@ -126,6 +126,23 @@ def test_who_may_not_create_corpora_is_told_so_and_a_wrong_name_is_refused(db: C
         db.execute("select from ragdb.put_text('No Name', 'a.txt', 'x')")
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [("null, 'x'", "source is null"), ("'', 'x'", "source is null"), ("'a.txt', null", "text is")],
+)
+def test_a_text_without_its_source_and_a_source_without_its_text_are_refused(
+    db: Connection, given: str, says: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=says):
+        db.execute(f"select from ragdb.put_text('c', {given})")
+
+
+def test_a_text_takes_milliseconds_to_the_microsecond(db: Connection) -> None:
+    rows = [db.execute("select ms from ragdb.put_text('c', %s, 'x')", [f"{n}.txt"]).fetchone()
+            for n in range(9)]  # fmt: skip
+    assert all(row is not None and row[0] == round(row[0], 3) for row in rows)
+
+
 def test_a_corpus_that_is_closed_to_the_caller_stays_closed(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('closed', is_restricted => true)")
     db.execute("set local role writer")

@@ -109,7 +109,7 @@ def test_a_turn_that_comes_again_is_written_once(talk: Connection) -> None:
         ([message(13), message(13)], "RG412", "two turns"),
         ([message(13, [14]), message(14, [13])], "RG412", "cycle"),
         ([message(13) | {"text": " "}], "RG412", "blank"),
-        ({"id": "m1"}, "RG412", "messages is not an array"),
+        ({"id": "m1"}, "RG412", "turns is not an array"),
         (["hello"], "RG412", "object"),
     ],
 )
