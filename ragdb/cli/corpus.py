@@ -190,8 +190,9 @@ def synonyms(
 ) -> None:
     """List the synonyms of a corpus, after adding or removing some."""
     with session.connect() as db:
-        for words in add or []:
-            db.add_synonyms(corpus, [word.strip() for word in words.split(",")])
+        if add:
+            lists = [[word.strip() for word in words.split(",")] for words in add]
+            db.add_synonym_lists(corpus, lists)
         for word in remove or []:
             if not db.remove_synonyms(corpus, word):
                 session.note(f"{word[:80]} has no synonyms in {corpus}: nothing was taken out")

@@ -69,7 +69,7 @@ begin
       ('corpora', 'ragdb_reader',
         'put_text put_texts create_corpus drop_corpus list_corpora count_corpora list_parts '
         'corpus_info '
-        'record_reads record_refusal add_synonyms remove_synonyms list_synonyms '
+        'record_reads record_refusal add_synonyms add_synonym_lists remove_synonyms list_synonyms '
         'part_statistics put_part_statistics drop_part_statistics'),
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),

@@ -1,19 +1,30 @@
 -- The synonyms of a corpus: words that a query finds each other by.
 
--- Refuses what is not a list of 2 to 50 words of 1 to 200 characters. Raises RG400.
-create or replace function ragdb_internal.check_synonyms(words text[]) returns void
-language plpgsql immutable parallel safe
+-- Tells whether some words are a list of 2 to 50 of 1 to 200 characters.
+create or replace function ragdb_internal.is_synonym_list(words text[]) returns boolean
+language sql immutable parallel safe
+return words is not null and ragdb_internal.is_list(words)
+  and cardinality(words) between 2 and 50
+  and not exists (
+    select from pg_catalog.unnest(words) w where w !~ E'\\S' or length(w) > 200);
+
+-- Returns the words of a list in JSON; null for what is not an array of texts.
+create or replace function ragdb_internal.synonym_list(list jsonb) returns text[]
+language sql immutable parallel safe
+return case when pg_catalog.jsonb_typeof(list) = 'array'
+  and not list @? '$[*] ? (@.type() != "string")'
+  then array(select w.word from pg_catalog.jsonb_array_elements_text(list)
+    with ordinality w (word, n) order by w.n) end;
+
+-- Refuses what is not such a list. Stable, or it would be called as it is planned. Raises RG400.
+create or replace function ragdb_internal.refuse_synonyms(what text) returns void
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if words is null or not ragdb_internal.is_list(words)
-    or cardinality(words) not between 2 and 50
-    or exists (select from unnest(words) w where w !~ E'\\S' or length(w) > 200)
-  then
-    raise exception 'words is not a list of 2 to 50 words'
-      using errcode = 'RG400', detail = 'each has 1 to 200 characters and stands for the others',
-        hint = 'give two words or more, such as car, automobile and motor car';
-  end if;
+  raise exception '% is not a list of 2 to 50 words', what
+    using errcode = 'RG400', detail = 'each has 1 to 200 characters and stands for the others',
+      hint = 'give two words or more, such as car, automobile and motor car';
 end $$;
 
 -- Stores pairs of a word and what stands for it, and returns how many are new; the caller holds the
@@ -72,7 +83,8 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write', true);
 begin
   perform ragdb_internal.check_is_no_part(v_corpus);
-  perform ragdb_internal.check_synonyms(words);
+  perform ragdb_internal.refuse_synonyms('words')
+    where ragdb_internal.is_synonym_list(words) is not true;
   return (
     select ragdb_internal.store_synonyms(v_corpus, array_agg(w), array_agg(m))
     from unnest(words) w cross join unnest(words) m);
@@ -81,6 +93,35 @@ comment on function ragdb.add_synonyms is
   'Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has one of '
   'the single words also ranks by the others, at 0.7 of their weight. Returns the pairs that are '
   'new. Raises RG400, RG401, RG404, RG413.';
+
+-- Definer, as above. All are hashed once, and not once for each list.
+create or replace function ragdb.add_synonym_lists(corpus text, lists jsonb) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write', true);
+begin
+  perform ragdb_internal.check_is_no_part(v_corpus);
+  if coalesce(jsonb_typeof(lists), '') <> 'array' then
+    raise exception 'lists is not an array'
+      using errcode = 'RG400', detail = 'each of its elements is a list of words',
+        hint = 'pass [["car", "automobile"], ["fee", "charge"]]';
+  end if;
+  perform ragdb_internal.refuse_synonyms('list ' || l.n - 1)
+    from jsonb_array_elements(lists) with ordinality l (list, n)
+    where ragdb_internal.is_synonym_list(ragdb_internal.synonym_list(l.list)) is not true
+    order by l.n limit 1;
+  return (
+    select ragdb_internal.store_synonyms(
+      v_corpus, coalesce(array_agg(w), '{}'), coalesce(array_agg(m), '{}'))
+    from jsonb_array_elements(lists) l
+      cross join lateral ragdb_internal.synonym_list(l) t (words)
+      cross join lateral unnest(t.words) w cross join lateral unnest(t.words) m);
+end $$;
+comment on function ragdb.add_synonym_lists is
+  'Adds lists of synonyms, an array of arrays of words, in one call, as ragdb.add_synonyms adds '
+  'one. Returns the pairs that are new. Raises RG400, RG401, RG404, RG413.';
 
 create or replace function ragdb.remove_synonyms(corpus text, word text) returns integer
 language plpgsql security definer

@@ -43,6 +43,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.ADD_PEER, locals())
 
+    async def add_synonym_lists(self, corpus: str, lists: Any) -> int:
+        return await self._value(calls.ADD_SYNONYM_LISTS, locals())
+
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         return await self._value(calls.ADD_SYNONYMS, locals())
 

@@ -13,6 +13,7 @@ ADD_EVAL_CASE = Call(
     {"rag": "text", "eval": "text", "query": "text", "source": "text", "tags": "text[]"},
 )
 ADD_PEER = Call("add_peer", {"name": "text", "public_key": "bytea", "url": "text", "trust": "text"})
+ADD_SYNONYM_LISTS = Call("add_synonym_lists", {"corpus": "text", "lists": "jsonb"})
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ADVICE = Call("advice", {})
 ANNOUNCE_MOVE = Call("announce_move", {"move_id": "uuid", "count": "integer"})

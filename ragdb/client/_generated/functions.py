@@ -60,6 +60,13 @@ class Functions(Caller):
         """
         self._run(calls.ADD_PEER, locals())
 
+    def add_synonym_lists(self, corpus: str, lists: Any) -> int:
+        """Adds lists of synonyms, an array of arrays of words, in one call, as
+        ragdb.add_synonyms adds one. Returns the pairs that are new. Raises RG400, RG401,
+        RG404, RG413.
+        """
+        return self._value(calls.ADD_SYNONYM_LISTS, locals())
+
     def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         """Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has
         one of the single words also ranks by the others, at 0.7 of their weight. Returns the

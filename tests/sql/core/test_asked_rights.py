@@ -8,13 +8,13 @@ from tests.conftest import Connection
 from tests.embedding import make_embedder
 
 WRITE = (
-    "add_edges add_synonyms append_turns calibrate_gate decide_proposal delete_document"
-    " delete_source delete_sources drop_part_statistics embed_corpus fail_query finish_import"
-    " gate_questions import_documents import_embeddings import_synonyms index_space list_incidents"
-    " note_readings optimize_corpus part_statistics propose prune_sources put_conversations"
-    " put_document put_documents put_embeddings put_part_statistics put_query_embedding put_text"
-    " put_texts record_reading remove_edges remove_synonyms requeue_embeddings retry_failed"
-    " sync_statistics unchanged_sources"
+    "add_edges add_synonym_lists add_synonyms append_turns calibrate_gate decide_proposal"
+    " delete_document delete_source delete_sources drop_part_statistics embed_corpus fail_query"
+    " finish_import gate_questions import_documents import_embeddings import_synonyms index_space"
+    " list_incidents note_readings optimize_corpus part_statistics propose prune_sources"
+    " put_conversations put_document put_documents put_embeddings put_part_statistics"
+    " put_query_embedding put_text put_texts record_reading remove_edges remove_synonyms"
+    " requeue_embeddings retry_failed sync_statistics unchanged_sources"
 )
 # who may not has create_corpus say of a corpus that is there what it says of a hidden one
 ADMIN = (

@@ -24,6 +24,7 @@ REFUSAL = 'RG438 True corpus "whole" is made of parts'
 
 # a call of each function that takes the whole, and how many rows it returns
 WHOLE = {
+    "add_synonym_lists": ("'whole', '[[\"red\", \"crimson\"]]'", 1),
     "add_synonyms": ("'whole', '{red,crimson}'", 1),
     "ask": ("'whole', 'red apple', 'on'", 1),
     "ask_retriever": ("'whole'", 1),

@@ -11,6 +11,7 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
 from tests.conftest import OLDER_BY_NIGHT, Connection
@@ -611,4 +612,38 @@ def test_synonyms_that_are_no_list_of_words_are_refused(
 ) -> None:
     with pytest.raises(psycopg.DatabaseError) as caught:
         docs.execute("select ragdb.add_synonyms('docs', %s)", (words,))
+    assert caught.value.sqlstate == "RG400"
+
+
+def test_many_lists_of_synonyms_are_those_of_as_many_calls_and_hashed_once(
+    docs: Connection,
+) -> None:
+    lists = [["car", "automobile", "motor car"], ["fee", "charge"], ["charge", "fee"]]
+    added = docs.execute("select ragdb.add_synonym_lists('docs', %s)", [Jsonb(lists)]).fetchone()
+    assert added == (6,)  # a query finds nothing by an expression of several words
+    words = "select word, synonyms from ragdb.list_synonyms('docs')"
+    together = docs.execute(words).fetchall()
+    recorded = docs.execute(
+        "select count(*) from ragdb.recorded_states where kind = 'synonyms'"
+    ).fetchone()
+    assert recorded == (1,)
+    docs.execute("select ragdb.remove_synonyms('docs', word) from ragdb.list_synonyms('docs')")
+    for given in lists:
+        docs.execute("select ragdb.add_synonyms('docs', %s)", [given])
+    assert docs.execute(words).fetchall() == together
+    assert docs.execute("select ragdb.add_synonym_lists('docs', '[]')").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("lists", "says"),
+    [(None, "lists is not an array"), ({"car": "auto"}, "lists is not an array"),
+     ([["a", "b"], ["c"]], "list 1 is not"), ([["a", "b"], "c"], "list 1 is not"),
+     ([["a", 1]], "list 0 is not"), ([["a", None]], "list 0 is not")],
+)  # fmt: skip
+def test_one_that_is_no_list_of_words_is_named_by_its_place(
+    docs: Connection, lists: object, says: str
+) -> None:
+    given = None if lists is None else Jsonb(lists)
+    with pytest.raises(psycopg.DatabaseError, match=says) as caught:
+        docs.execute("select ragdb.add_synonym_lists('docs', %s)", [given])
     assert caught.value.sqlstate == "RG400"
