@@ -44,25 +44,27 @@ create type ragdb_internal.markdown_text as (
   metadata jsonb,
   headings ragdb_internal.heading[]);
 
--- Returns a Markdown text as it is stored. Front matter that is not plain stays in its body, and
--- its title and language are read. The title is that of the front matter, else the first heading
--- of the first level.
+-- Returns a Markdown text as it is stored, with the line ends of Unix. Front matter that is not
+-- plain stays in its body, and its title and language are read. The title is that of the front
+-- matter, else the first heading of the first level.
 create or replace function ragdb_internal.read_markdown(text text)
 returns ragdb_internal.markdown_text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_matter constant jsonb := ragdb_internal.front_matter(text);
-  v_body constant text := case when v_matter is null then text
-    else regexp_replace(substr(text, ragdb_internal.front_matter_length(text) + 1), E'^\n', '') end;
+  v_text constant text := regexp_replace(text, E'\r\n?', E'\n', 'g');
+  v_matter constant jsonb := ragdb_internal.front_matter(v_text);
+  v_body constant text := case when v_matter is null then v_text
+    else regexp_replace(substr(v_text, ragdb_internal.front_matter_length(v_text) + 1), E'^\n', '')
+    end;
   v_headings constant ragdb_internal.heading[] := ragdb_internal.markdown_headings(v_body);
   v_said constant jsonb := coalesce(
     (select jsonb_object_agg(m.key, m.value) from jsonb_each_text(v_matter) m
       where jsonb_typeof(v_matter -> m.key) in ('string', 'number')),
-    jsonb_build_object('title', ragdb_internal.front_matter_field(text, 'title'),
-      'language', ragdb_internal.front_matter_field(text, 'language'),
-      'lang', ragdb_internal.front_matter_field(text, 'lang')));
+    jsonb_build_object('title', ragdb_internal.front_matter_field(v_text, 'title'),
+      'language', ragdb_internal.front_matter_field(v_text, 'language'),
+      'lang', ragdb_internal.front_matter_field(v_text, 'lang')));
 begin
   return row(
     v_body,

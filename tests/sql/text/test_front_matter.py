@@ -58,6 +58,12 @@ def test_plain_front_matter_is_read_and_leaves_the_text(
     assert stored(any_db, text) == read(text)
 
 
+def test_line_ends_of_windows_and_of_old_macs_are_those_of_the_reader(any_db: Connection) -> None:
+    text = "---\ntitle: T\ntags: [a]\nnote: |\n  b\n  c\n---\n# H\n\nWords [a](b.md).\n"
+    for end in ("\r\n", "\r"):
+        assert stored(any_db, text.replace("\n", end)) == read(text)
+
+
 @pytest.mark.parametrize("value", NOT_PLAIN)
 def test_other_front_matter_stays_in_the_text(db: Connection, value: str) -> None:
     text = f"---\ntitle: T\na: {value}\n---\n# H\n\nWords.\n"
