@@ -35,7 +35,7 @@ declare
   v_corpora constant ragdb.corpora[] := ragdb_internal.parts_or_itself(
     ragdb_internal.open_corpus(list_chunks.corpus, 'read', true), chunk_ids is not null);
 begin
-  perform ragdb_internal.check_listed(count, 'chunks');
+  perform ragdb_internal.check_listed(coalesce(count, 1), 'chunks');
   if after is null then
     raise exception 'after is null'
       using errcode = 'RG400', detail = 'it is empty for the first page',
@@ -50,11 +50,12 @@ begin
       from unnest(v_corpora) c
         cross join lateral ragdb_internal.page_of_chunks(c.corpus_id,
           ragdb_internal.filtered_chunks(c.corpus_id, filter, chunk_ids), after, count) p
-      order by 2 fetch first (count) rows with ties) p
+      order by 2 fetch first (coalesce(count, 2147483647)) rows with ties) p
       cross join lateral ragdb_internal.chunk_by_id(p.corpus_id, p.chunk_id) r
     order by r.chunk_id collate "C";
 end $$;
 comment on function ragdb.list_chunks is
   'Lists the chunks of a corpus by their ids: those that a filter leaves, among some ids or all '
-  '(null), that come after a given one, at most count (1 to 10000), and what other parts have '
-  'under the last id. Ids that no chunk has are passed over. Raises RG400, RG404, RG410.';
+  '(null), that come after a given one, at most count (1 to 10000; null: all), and what other '
+  'parts have under the last id. Ids that no chunk has are passed over. Raises RG400, RG404, '
+  'RG410.';

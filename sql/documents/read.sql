@@ -104,7 +104,7 @@ as $$
 declare
   v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(list_documents.corpus);
 begin
-  perform ragdb_internal.check_listed(count, 'documents'),
+  perform ragdb_internal.check_listed(coalesce(count, 1), 'documents'),
     ragdb_internal.check_paged(prefix, after, 'source');
   return query
     select r.*
@@ -115,14 +115,14 @@ begin
         where d.corpus_id = c.corpus_id and d.source >= prefix collate "C"
           and starts_with(d.source, prefix) and d.source > after collate "C"
         order by d.source limit count) o
-      order by o.source fetch first (count) rows with ties) l
+      order by o.source fetch first (coalesce(count, 2147483647)) rows with ties) l
       cross join lateral ragdb_internal.document_rows(l.document) r
     order by (l.document).source;
 end $$;
 comment on function ragdb.list_documents is
   'Lists the documents of a corpus by their first source: those whose source begins with a prefix '
-  'and comes after a given one, at most count (1 to 10000), and what other parts have under the '
-  'last one''s source. Raises RG400, RG404.';
+  'and comes after a given one, at most count (1 to 10000; null: all), and what other parts have '
+  'under the last one''s source. Raises RG400, RG404.';
 
 create or replace function ragdb.get_document(corpus text, document text)
 returns setof ragdb.document

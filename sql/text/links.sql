@@ -166,23 +166,19 @@ begin
   return case when path like '/%' then '/' else '' end || array_to_string(v_parts, '/');
 end $$;
 
--- Returns a path with the characters that %XX stand for; as it is where these are not UTF-8.
+-- Returns a path with the characters that %XX stand for; what is not UTF-8 stays as it is written.
 create or replace function ragdb_internal.unquoted(path text) returns text
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if path !~ '%[0-9A-Fa-f]{2}' then
-    return path;
-  end if;
-  return (
-    select convert_from(string_agg(case when p.part[1] ~ '^%.'
-        then decode(substr(p.part[1], 2), 'hex') else convert_to(p.part[1], 'UTF8') end,
-      ''::bytea order by p.n), 'UTF8')
-    from regexp_matches(path, '(%[0-9A-Fa-f]{2}|%|[^%]+)', 'g') with ordinality p (part, n));
-exception when character_not_in_repertoire or untranslatable_character then
-  return path;
-end $$;
+language sql immutable parallel safe
+return (
+  select pg_catalog.string_agg(case when p.part[1] ~ '^%..'
+      then pg_catalog.convert_from(pg_catalog.decode(
+        pg_catalog.replace(p.part[1], '%', ''), 'hex'), 'UTF8')
+      else p.part[1] end, '' order by p.n)
+  from pg_catalog.regexp_matches(unquoted.path,
+    '(%(?:0[1-9A-F]|[1-7][0-9A-F])|%(?:C[2-9A-F]|D[0-9A-F])%[89AB][0-9A-F]'
+    '|%(?:E0%[AB]|E[1-9A-CEF]%[89AB]|ED%[89])[0-9A-F]%[89AB][0-9A-F]'
+    '|%(?:F0%[9AB]|F[1-3]%[89AB]|F4%8)[0-9A-F]%[89AB][0-9A-F]%[89AB][0-9A-F]|[^%]+|%)', 'gi')
+    with ordinality p (part, n));
 
 -- Returns the address that a link of a page means, without its fragment; null for what is not the
 -- address of a page.

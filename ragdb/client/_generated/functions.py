@@ -1863,9 +1863,9 @@ class Functions(Caller):
         count: int = 100,
     ) -> Rows[rows.Chunk]:
         """Lists the chunks of a corpus by their ids: those that a filter leaves, among some ids
-        or all (null), that come after a given one, at most count (1 to 10000), and what other
-        parts have under the last id. Ids that no chunk has are passed over. Raises RG400,
-        RG404, RG410.
+        or all (null), that come after a given one, at most count (1 to 10000; null: all), and
+        what other parts have under the last id. Ids that no chunk has are passed over. Raises
+        RG400, RG404, RG410.
         """
         return self._rows(calls.LIST_CHUNKS, rows.Chunk, locals())
 
@@ -1920,8 +1920,8 @@ class Functions(Caller):
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
     ) -> Rows[rows.Document]:
         """Lists the documents of a corpus by their first source: those whose source begins with
-        a prefix and comes after a given one, at most count (1 to 10000), and what other parts
-        have under the last one's source. Raises RG400, RG404.
+        a prefix and comes after a given one, at most count (1 to 10000; null: all), and what
+        other parts have under the last one's source. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_DOCUMENTS, rows.Document, locals())
 

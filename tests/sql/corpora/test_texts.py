@@ -329,3 +329,12 @@ def test_in_a_new_corpus_few_rows_are_read_whatever_the_statistics_say(db: Conne
         before = read()
         db.execute(statement, {"names": names, "vectors": [1.0, 2.0] * 20})
         assert read() - before <= most, statement
+
+
+def test_all_documents_and_all_chunks_are_listed_without_a_count(any_db: Connection) -> None:
+    names = [f"t{n:03}" for n in range(120)]
+    put(any_db, names, ids=names)
+    for listed in ("list_documents('c'", "list_chunks('c'"):
+        for count, expected in (("", 100), (", count => 110", 110), (", count => null", 120)):
+            found = any_db.execute(f"select source from ragdb.{listed}{count})").fetchall()
+            assert found == [(name,) for name in names[:expected]]

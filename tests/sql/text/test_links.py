@@ -4,6 +4,7 @@ lead."""
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -98,9 +99,31 @@ def test_a_link_leads_where_that_of_a_file_leads(any_db: Connection, uri: str) -
     assert targets == expected
 
 
-def test_bytes_that_are_no_text_stay_as_they_are_written(db: Connection) -> None:
-    row = db.execute("select ragdb_internal.link_targets('a.md', '%ff.md')").fetchone()
-    assert row == ("%ff.md",)
+@given(st.text("aé€😀%4c", max_size=6).map(quote) | st.text("%C3A9E28204F0", max_size=12))
+@settings(
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_a_path_is_decoded_where_it_is_utf_8(db: Connection, path: str) -> None:
+    row = db.execute("select ragdb_internal.unquoted(%s)", [path]).fetchone()
+    decoded = unquote(path, errors="strict") if is_utf_8(path) else None
+    if decoded is not None and "\0" not in decoded:
+        assert row == (decoded or None,)
+
+
+def is_utf_8(path: str) -> bool:
+    try:
+        unquote(path, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_bytes_that_are_no_text_stay_as_they_are_written(any_db: Connection) -> None:
+    for written in ("%ff.md", "%00.md", "%C3.md", "%C3%28", "%E0%80%80", "%ED%A0%80", "%F5%80"):
+        row = any_db.execute("select ragdb_internal.unquoted(%s)", [written]).fetchone()
+        assert row == (written.replace("%28", "("),)
 
 
 def test_the_links_of_texts_are_edges(any_db: Connection) -> None:
