@@ -76,6 +76,7 @@ begin
       using detail = 'a field that no document has in its metadata is met by none',
             hint = coalesce('read from the metadata: ' || v_of_metadata || '; '
                 || ragdb_internal.built_in_fields() || '; ', '')
+              || case when filter ? 'language' then 'a language is a code, such as de; ' else '' end
               || 'ragdb.facets() counts the values that a field has; {"glob": "*words*"} matches '
                  'a part of one';
   end if;

@@ -275,12 +275,17 @@ def test_a_filter_that_leaves_nothing_says_so(docs: Connection, verb: str) -> No
         assert asked("nowhereatall", {"team": "red"}) == 0  # the words find nothing
         assert said == []
         assert asked("apple", {"source": "nosuch"}) == 0
+        assert asked("apple", {"language": "German"}) == 0
         assert asked("apple", {"created_at": "2026", "source": "a", "teem": "red"}) == 0
     finally:
         docs.remove_notice_handler(hear)
     counts = 'ragdb.facets() counts the values that a field has; {"glob": "*words*"} matches a part'
     assert said == [
         ('no document meets the filter "{"source": "nosuch"}"', f"{counts} of one"),
+        (
+            'no document meets the filter "{"language": "German"}"',
+            f"a language is a code, such as de; {counts} of one",
+        ),
         (
             'no document meets the filter "{"teem": "red", "source": "a", "created_at": "2026"}"',
             'read from the metadata: "created_at", "teem"; built-in are '
