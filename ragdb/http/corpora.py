@@ -1,4 +1,4 @@
-"""Corpora, their documents and their synonyms."""
+"""Corpora and their synonyms."""
 
 from __future__ import annotations
 
@@ -16,14 +16,6 @@ from ragdb.http.routes import After, Count, Prefix, Routes, Token, failures, nex
 from ragdb.http.server import Server
 
 Corpus = Annotated[str, Path(min_length=1, max_length=64, description="Name of the corpus.")]
-DocumentId = Annotated[
-    str,
-    Path(
-        min_length=1,
-        max_length=2048,
-        description="One of its sources, its external id, or the doc_cid of its bytes.",
-    ),
-]
 SourcePrefix = Annotated[str, Query(max_length=2048, description="How sources begin.")]
 AfterSource = Annotated[str, Query(max_length=2048, description="The last source seen.")]
 Reason = Annotated[
@@ -72,21 +64,6 @@ class Dropped(BaseModel):
     dropped: str
 
 
-class Documents(BaseModel):
-    """Documents in the order of `source`; the next page begins after the last one's."""
-
-    documents: list[rows.Document]
-
-
-class DocumentAnswer(BaseModel):
-    """A document; the next page of its chunks begins at `next`, null at the end."""
-
-    document: rows.Document
-    chunks: list[rows.Chunk]
-    next: int | None
-    versions: list[rows.DocumentVersionsRow]
-
-
 class Synonyms(BaseModel):
     """Words in their order; the next page begins after `next`, null at the end."""
 
@@ -105,7 +82,6 @@ class Removed(BaseModel):
 def register(app: FastAPI, server: Server) -> None:
     routes = Routes(app, "Corpora", 404)
     _corpora(routes, server)
-    _documents(routes, server)
     _synonyms(routes, server)
 
 
@@ -155,68 +131,6 @@ def _corpora(routes: Routes, server: Server) -> None:
         async with server.transaction(request) as db:
             await db.drop_corpus(server.served(corpus), reason)
         return Answer({"dropped": corpus})
-
-
-def _documents(routes: Routes, server: Server) -> None:
-    @routes.get(f"{CORPUS}/documents", response_model=Documents)
-    async def list_documents(
-        request: Request,
-        corpus: Corpus,
-        _: Token,
-        prefix: SourcePrefix = "",
-        after: AfterSource = "",
-        count: Count = 100,
-    ) -> Answer:
-        """List the documents of a corpus by their source."""
-        async with server.transaction(request) as db:
-            listed = await db.list_documents(server.served(corpus), prefix, after, count)
-        return Answer({"documents": listed})
-
-    @routes.get(
-        f"{CORPUS}/documents/{{document:path}}",
-        response_model=DocumentAnswer,
-        responses=failures(404, 409),
-    )
-    async def get_document(
-        request: Request,
-        corpus: Corpus,
-        document: DocumentId,
-        _: Token,
-        first: Annotated[
-            int, Query(ge=0, le=2**31 - 1, description="Ordinal of the first chunk.")
-        ] = 0,
-        count: Count = 100,
-    ) -> Answer:
-        """Return a document with `count` of its chunks in order, and when it was put."""
-        async with server.transaction(request) as db:
-            found = await db.get_document(server.served(corpus), document)
-            chunks = await db.document_chunks(corpus, document, first, count)
-            versions = await db.document_versions(corpus, document)
-        end = first + len(chunks)
-        goes_on = end if chunks and end < found.chunks else None
-        said = {"document": found, "chunks": chunks, "next": goes_on, "versions": versions}
-        return Answer(said)
-
-    @routes.delete(
-        f"{CORPUS}/documents/{{document:path}}",
-        response_model=rows.DeleteDocumentRow,
-        responses=failures(404, 409),
-    )
-    async def delete_document(
-        request: Request,
-        corpus: Corpus,
-        document: DocumentId,
-        _: Token,
-        derived: Annotated[
-            Literal["redact", "erase"],
-            Query(description="Whether atoms and proposals lose their text, or go too."),
-        ] = "redact",
-        reason: Reason = None,
-    ) -> Answer:
-        """Delete a document, and what was derived from it."""
-        async with server.transaction(request) as db:
-            gone = await db.delete_document(server.served(corpus), document, derived, reason)
-        return Answer(record(gone))
 
 
 def _synonyms(routes: Routes, server: Server) -> None:

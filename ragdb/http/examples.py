@@ -76,6 +76,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "GET /api/corpora/{corpus}/documents/{document}": {
         "path": {"corpus": "handbook", "document": MADE["document"]}
     },
+    "PUT /api/corpora/{corpus}/documents/{document}": {
+        "path": {"corpus": "handbook", "document": "handbook/kites.md"},
+        "body": {"text": "# Kites\n\nA kite is lent for a week.", "metadata": {"year": 2026}},
+    },
     "GET /api/corpora/{corpus}/pages/{page}": {
         "path": {"corpus": "handbook", "page": 1},
         "query": {"document": "handbook/safety.pdf"},

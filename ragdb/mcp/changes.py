@@ -90,6 +90,23 @@ CHANGES: dict[str, Builtin] = {
         result(documents_deleted=NUMBER, chunks_deleted=NUMBER),
         destroys=True,
     ),
+    "put_text": CHANGE(
+        "Put a text",
+        "Stores a text as the document of a source, cut into passages, in the place of what the"
+        " source had.",
+        {
+            "corpus": CORPUS,
+            "source": string("Name of the document, such as notes/today.md.", minLength=1),
+            "text": string("Plain, or Markdown where the source ends in .md.", minLength=1),
+            "title": string("Its title."),
+            "language": string("Code of its language, such as de."),
+            "metadata": {"type": "object", "description": "What filters read."},
+        },
+        ("corpus", "source", "text"),
+        writing.put_text,
+        result(doc_cid={"type": "string"}, chunks_indexed=NUMBER),
+        destroys=True,
+    ),
     "append_turns": CHANGE(
         "Append turns",
         "Appends turns to a session, which begins with its first. A turn that is there already is"

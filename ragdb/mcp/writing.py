@@ -34,6 +34,13 @@ def delete_document(served: Served, arguments: Json) -> Json:
         return record(db.delete_document(corpus, source or cid, **more))
 
 
+def put_text(served: Served, arguments: Json) -> Json:
+    with served.changing() as db:
+        # the function makes a corpus that is not there; a misspelt one would be open to all
+        db.corpus_info(arguments["corpus"])
+        return record(db.put_text(**arguments))
+
+
 def append_turns(served: Served, arguments: Json) -> Json:
     with served.changing() as db:
         return {"turns": [record(row) for row in db.append_turns(**arguments)]}

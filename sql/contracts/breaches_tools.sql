@@ -9,9 +9,9 @@ return array['search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 're
   'validate_citations', 'facets', 'count_matches', 'list_documents', 'ask', 'build_pack',
   'resolve_anchor', 'list_traces', 'list_eval_runs', 'eval_report', 'list_promoted',
   'list_synonyms', 'list_edges', 'explain_passage', 'locate_quote', 'document_versions',
-  'create_corpus', 'drop_corpus', 'delete_document', 'append_turns', 'add_edges', 'remove_edges',
-  'add_synonyms', 'remove_synonyms', 'promote', 'propose', 'decide_proposal', 'record_feedback',
-  'list_peers', 'ask_peers', 'list_contract_tools', 'call_contract_tool'];
+  'create_corpus', 'drop_corpus', 'delete_document', 'put_text', 'append_turns', 'add_edges',
+  'remove_edges', 'add_synonyms', 'remove_synonyms', 'promote', 'propose', 'decide_proposal',
+  'record_feedback', 'list_peers', 'ask_peers', 'list_contract_tools', 'call_contract_tool'];
 
 -- Returns the tools and prompts whose name cannot be served, the params that do nothing, and the
 -- second retrieves of a tool.

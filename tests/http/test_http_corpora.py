@@ -39,10 +39,14 @@ def test_a_corpus_lives_from_its_creation_to_its_end(library: Api) -> None:
             db.put_text("life", f"notes/{n}.txt", f"Note {n} of a kite.")
         listed = db.list_documents("life")
     path = "/api/corpora/life/documents"
-    first = library("GET", f"{path}?count=3").body["documents"]
-    rest = library("GET", f"{path}?count=3&after={first[-1]['source']}").body["documents"]
-    assert [d["doc_cid"] for d in first + rest] == [d.doc_cid for d in listed]
-    assert library("GET", f"{path}?prefix=other").body["documents"] == []
+    first = library("GET", f"{path}?count=3").body
+    rest = library("GET", f"{path}?count=3&after={first['next']}").body
+    assert (first["next"], rest["next"]) == ("notes/2.txt", None)
+    assert [d["doc_cid"] for d in first["documents"] + rest["documents"]] == [
+        d.doc_cid for d in listed
+    ]
+    nothing: dict[str, Any] = {"documents": [], "next": None}
+    assert library("GET", f"{path}?prefix=other").body == nothing
     one = library("GET", f"{path}/{listed[2].doc_cid}").body
     assert one["document"]["source"] == "notes/2.txt"
     assert [chunk["text"] for chunk in one["chunks"]] == ["Note 2 of a kite."]
@@ -54,6 +58,29 @@ def test_a_corpus_lives_from_its_creation_to_its_end(library: Api) -> None:
     assert library("DELETE", "/api/corpora/life", role="reader").status == 401
     assert library("DELETE", "/api/corpora/life", role="admin").body == {"dropped": "life"}
     assert library("GET", "/api/corpora/life").status == 404
+
+
+def test_a_text_is_put_under_its_source_and_replaced_there(library: Api) -> None:
+    library("POST", "/api/corpora", {"corpus": "texts"}, role="writer")
+    path = "/api/corpora/texts/documents/faq/caf%C3%A9%20%3F.md"
+    text = {"text": "# Kites\n\nA kite is lent for a week.", "metadata": {"year": 2026}}
+    made = library("PUT", path, text, role="writer")
+    assert (made.status, made.body["chunks_indexed"], made.body["was_duplicate"]) == (200, 1, False)
+    assert library("PUT", path, text, role="writer").body["was_duplicate"]
+    other = text | {"text": "# Kites\n\nA kite is lent for a day.", "title": "Lending"}
+    assert not library("PUT", path, other, role="writer").body["was_duplicate"]
+    found = library("GET", path).body
+    assert (found["document"]["source"], found["document"]["title"]) == ("faq/café ?.md", "Lending")
+    assert found["document"]["metadata"] == {"year": 2026}
+    assert [chunk["text"] for chunk in found["chunks"]] == [other["text"]]
+    assert [chunk["heading"] for chunk in found["chunks"]] == [["Kites"]]
+    (only,) = library("GET", "/api/corpora/texts/documents").body["documents"]
+    assert only["doc_cid"] == found["document"]["doc_cid"]
+    assert library("PUT", path, text, role="reader").status == 401
+    for name, code in (("nosuch", "CORPUS_NOT_FOUND"), ("personal", "CORPUS_NOT_FOUND")):
+        refused = library("PUT", path.replace("texts", name), text, role="writer")
+        assert (refused.status, refused.body["code"]) == (404, code)
+    assert library("PUT", path, {}, role="writer").status == 400
 
 
 def test_a_long_document_comes_by_pages(library: Api) -> None:

@@ -56,8 +56,8 @@ BUILTIN = {
 }  # fmt: skip
 CHANGES = {
     "create_corpus", "drop_corpus", "delete_document", "add_synonyms", "remove_synonyms",
-    "append_turns", "add_edges", "remove_edges", "promote", "propose", "decide_proposal",
-    "record_feedback",
+    "put_text", "append_turns", "add_edges", "remove_edges", "promote", "propose",
+    "decide_proposal", "record_feedback",
 }  # fmt: skip
 PEERS = {"list_peers", "ask_peers"}
 BOUND = {"list_contract_tools", "call_contract_tool"}
@@ -1200,7 +1200,7 @@ def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     assert offered.keys() >= CHANGES
     assert all(not offered[name].read_only_hint for name in CHANGES)
     assert {name for name in CHANGES if offered[name].destructive_hint} == {
-        "drop_corpus", "delete_document", "remove_synonyms", "remove_edges",
+        "drop_corpus", "delete_document", "put_text", "remove_synonyms", "remove_edges",
     }  # fmt: skip
 
     async def refused(client: Client) -> None:
@@ -1211,8 +1211,14 @@ def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     assert "RG401" in call(login_dsn, "create_corpus", {"corpus": "mine"}, write=True)
     made = call(dsn, "create_corpus", {"corpus": "mine", "title": "Mine"}, write=True)
     assert (made["name"], made["title"]) == ("mine", "Mine")
-    with ragdb.connect(dsn) as db:
-        db.put_text("mine", "a.txt", "A kite is lent for a week.")
+    note = {"corpus": "mine", "source": "a.txt", "text": "A kite is lent for a day."}
+    assert call(dsn, "put_text", note, write=True)["chunks_indexed"] == 1
+    note["text"] = "A kite is lent for a week."
+    assert not call(dsn, "put_text", note, write=True)["was_duplicate"]
+    assert call(dsn, "put_text", note, write=True)["was_duplicate"]
+    assert "RG401" in call(login_dsn, "put_text", note, write=True)
+    assert "RG404" in call(dsn, "put_text", note | {"corpus": "nosuch"}, write=True)
+    assert "not served here" in call(dsn, "put_text", note, write=True, corpora=["docs"])
     synonyms = {"corpus": "mine", "words": ["kite", "dragon"]}
     assert call(dsn, "add_synonyms", synonyms, write=True)["added"] > 0
     gone = call(dsn, "remove_synonyms", {"corpus": "mine", "word": "kite"}, write=True)
