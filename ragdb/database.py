@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from ragdb.client._generated.rows import CalibrateGateRow, Hit, TracedHit, TurnHit
     from ragdb.evidence.answers import Answer
     from ragdb.evidence.asking import Asking
-    from ragdb.ingest.options import Options
+    from ragdb.ingest.options import Options, Paths
     from ragdb.ingest.report import Report
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
     from ragdb.portable.format import Exported
     from ragdb.portable.mover import Moved
 
-Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Metadatas = Iterable[Mapping[str, Any] | None]
 
 
@@ -93,7 +92,8 @@ class Database(EmbeddingClient):
     def ingest(self, paths: Paths, *, corpus: str, **options: Unpack[Options]) -> Report:
         """Read files, folders and JSONL corpora into a corpus, making it when there is none.
 
-        Each batch of documents is one transaction, or a savepoint inside the caller's. A file that
+        The bytes of one file, such as an upload, are read under the `name` that is given. Each
+        batch of documents is one transaction, or a savepoint inside the caller's. A file that
         fails does not stop the others: see `Report.failed`.
         """
         from ragdb.ingest.ingest import ingest

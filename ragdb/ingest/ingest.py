@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
-from os import PathLike
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragdb.client.corpora import is_there
@@ -20,7 +19,7 @@ from ragdb.errors import AlreadyExists
 from ragdb.ingest import gone, origins, readings
 from ragdb.ingest.aside import Aside
 from ragdb.ingest.drift import optimize
-from ragdb.ingest.options import IngestError, as_stored, look
+from ragdb.ingest.options import IngestError, Paths, as_stored, look
 from ragdb.ingest.pool import Pool, Waiting
 from ragdb.ingest.reading import READ, Outcome, tasks
 from ragdb.ingest.report import MOST, Failed, FileResult, Progress, Report
@@ -41,7 +40,7 @@ POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they 
 
 def ingest(
     db: Client,
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    paths: Paths,
     *,
     corpus: str,
     **options: Any,

@@ -21,6 +21,9 @@ CHUNKING: dict[str, Any] = {
     "unit": "token",
 }
 
+Paths = str | PathLike[str] | bytes | Iterable[str | PathLike[str]]
+"""What is to be read: paths, folders and URLs, or the bytes of a file."""
+
 READING = (
     *("title", "language", "metadata", "max_bytes", "blobs", "allow_private"),
     *("media_type", "source_name", "known", "convert"),
@@ -39,6 +42,8 @@ class IngestError(ValueError):
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")
 
 
 class Options(TypedDict, total=False):
@@ -50,7 +55,7 @@ class Options(TypedDict, total=False):
     """Name of the sources' folder in the corpus, in place of the folder's own (`.`: that); such
     sources also take over those of their names that came from elsewhere."""
     name: str | None
-    """Name of what is read from standard input, `-`; its ending says the type."""
+    """Name of bytes, or of what is read from standard input, `-`; its ending says the type."""
     convert: Mapping[str, str]
     """Commands that make a readable file of one with an ending, as `--convert` takes them."""
     recursive: bool
@@ -93,19 +98,23 @@ class Options(TypedDict, total=False):
     """What is asked at each step whether to go on."""
 
 
-def look(
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]], options: Mapping[str, Any]
-) -> Found:
+def look(paths: Paths, options: Mapping[str, Any]) -> Found:
     """What `paths` mean. Raises IngestError for options that cannot be meant."""
     for option in sorted(options.keys() - Options.__annotations__.keys()):
         raise TypeError(unknown("ingest", option, Options.__annotations__))
+    given = [paths] if isinstance(paths, str | PathLike | bytes) else list(paths)
+    name = options.get("name")
+    if any(isinstance(one, bytes) for one in given) and (given != [paths] or not name):
+        raise IngestError(
+            "bytes are one file, and it has no name", 'ingest(file.read(), …, name="notes.md")'
+        )
     try:
         chunker.check(**{name: options.get(name, value) for name, value in CHUNKING.items()})
         return sources.find(
-            [paths] if isinstance(paths, str | PathLike) else paths,
+            given,
             glob=options.get("glob"),
             recursive=options.get("recursive", True),
-            stdin_name=options.get("name") or "stdin",
+            name=name or "stdin",
             prefix=options.get("prefix"),
         )
     except ValueError as error:

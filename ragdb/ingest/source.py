@@ -37,6 +37,8 @@ class Source:
     is_named: bool = True
     # what its giver says that it is
     media_type: str | None = None
+    # its bytes, where the caller has them
+    data: bytes | None = None
 
     @property
     def path(self) -> Path | None:
@@ -46,7 +48,7 @@ class Source:
     @property
     def is_url(self) -> bool:
         """Whether it is fetched (`ragdb.ingest.fetch`) and not opened."""
-        return self.root is None and "://" in self.uri
+        return self.root is None and self.data is None and "://" in self.uri
 
     def open(self) -> BufferedReader:
         """Open a file for reading; raises ReadError `unreadable` or `not_a_file`."""
@@ -55,12 +57,14 @@ class Source:
         return open_below(self.root, self.below)
 
     def read(self, max_bytes: int = MAX_BYTES) -> bytes:
-        """The bytes of a file or of standard input.
+        """The bytes of a file, of the caller or of standard input.
 
         Raises ReadError: `too_large` for more than `max_bytes`, also when the file grew since it
         was found.
         """
-        if self.root is None:
+        if self.data is not None:
+            data = self.data
+        elif self.root is None:
             data = sys.stdin.buffer.read(max_bytes + 1)
         else:
             with self.open() as file:

@@ -20,14 +20,16 @@ _PASSWORD = re.compile(r"^((?!github:)[^/]*://[^/?#@:]*:)[^/?#]*@")
 
 
 def find(
-    arguments: Iterable[str | os.PathLike[str]],
+    arguments: Iterable[str | os.PathLike[str] | bytes],
     *,
     glob: str | None = None,
     recursive: bool = True,
-    stdin_name: str = "stdin",
+    name: str = "stdin",
     prefix: str | None = None,
 ) -> Found:
     """Expand paths, URLs and `-` into sources, each once, in the same order on every machine.
+
+    Bytes are a file that the caller has read; they, and standard input, are called `name`.
 
     The uri of a file in a folder begins with the folder's name, that of a single file is its name;
     `prefix` stands for the folder's name, and before that of a file; `.` leaves names as they are.
@@ -44,9 +46,10 @@ def find(
     found = Found()
     by_uri: dict[str, Source] = {}
     for given in arguments:
-        argument = os.fspath(given)
+        data = given if isinstance(given, bytes) else None
+        argument = "-" if isinstance(given, bytes) else os.fspath(given)
         try:
-            for item in _expand(argument, pattern, recursive, stdin_name, prefix):
+            for item in _expand(argument, pattern, recursive, name, prefix, data):
                 if isinstance(item, Skipped):
                     found.skipped.append(item)
                 elif isinstance(item, Unread):
@@ -84,11 +87,16 @@ def _ambiguous(uri: str) -> ReadError:
 
 
 def _expand(
-    argument: str, glob: str | None, recursive: bool, stdin_name: str, prefix: str | None
+    argument: str,
+    glob: str | None,
+    recursive: bool,
+    name: str,
+    prefix: str | None,
+    data: bytes | None,
 ) -> Iterator[Source | Skipped | Unread]:
     if argument == "-":
-        name = uri_of(stdin_name)
-        yield Source(f"{prefix}/{name}" if prefix else name)
+        uri = f"{prefix}/{uri_of(name)}" if prefix else uri_of(name)
+        yield Source(uri, size=None if data is None else len(data), data=data)
         return
     if "://" in argument:
         if _PASSWORD.match(argument):

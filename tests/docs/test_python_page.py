@@ -59,7 +59,7 @@ def test_the_asynchronous_example_answers(dsn: str, capsys: pytest.CaptureFixtur
 
 def test_the_pool_answers_after_the_server_ended_its_connections(dsn: str) -> None:
     page: dict[str, Any] = {}
-    exec(block("python", "ConnectionPool"), page)
+    exec(block("python", "def open_pool"), page)
     with page["open_pool"](dsn) as pool, psycopg.connect(dsn) as other:
         for _ in range(2):
             assert page["answer"](pool, "When is the library closed?") == (
@@ -70,6 +70,40 @@ def test_the_pool_answers_after_the_server_ended_its_connections(dsn: str) -> No
                 " where datname = current_database() and pid <> pg_backend_pid()"
             ).fetchone() or (0,)
             assert ended > 0
+
+
+def test_an_upload_is_stored_under_its_name(dsn: str) -> None:
+    page: dict[str, Any] = {}
+    exec(block("python", "def store_upload"), page)
+    with ragdb.connect(dsn) as db:
+        for text in (b"Refunds take a week.", b"Refunds take a day."):
+            page["store_upload"](db, "docs", "faq.md", text)
+        assert db.document_text("docs", "uploads/faq.md") == "Refunds take a day."
+        with pytest.raises(ValueError, match=r"faq.pdf: it is not a readable PDF; export"):
+            page["store_upload"](db, "docs", "faq.pdf", b"%PDF-")
+
+
+def test_a_connection_acts_as_one_user_after_the_other(clone: str) -> None:
+    page: dict[str, Any] = {}
+    exec(block("python", "def open_pool"), page)
+    exec(block("python", "def acting"), page)
+    roles = ("support_app", "acme_ben", "acme_anna", "acme")
+    with psycopg.connect(clone, autocommit=True) as db:
+        try:
+            db.execute(block("sql", "create role acme_anna"))
+            db.execute("create role acme_ben in role acme; grant acme_ben to support_app")
+            db.execute("select ragdb.put_text('acme', 'a.md', 'Refunds take five days.')")
+            login = psycopg.conninfo.make_conninfo(clone, user="support_app")
+            with page["open_pool"](login) as pool:
+                asked = ["How long do refunds take?"]
+                assert page["own_questions"](pool, "acme_anna", "acme") == asked
+                with page["acting"](pool, "acme_ben") as ben:
+                    assert list(ben.list_traces("acme")) == []
+                with pool.connection() as connection:
+                    assert connection.execute("select current_user").fetchone() == roles[:1]
+        finally:
+            for role in roles:
+                db.execute(f"drop role if exists {role}")
 
 
 def test_the_tables_have_the_rows(dsn: str) -> None:

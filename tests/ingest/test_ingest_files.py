@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -343,6 +344,40 @@ def test_a_glob_that_leaves_its_folder_is_refused(
 ) -> None:
     with pytest.raises(IngestError, match="leaves the folder"):
         database.ingest(folder, corpus="docs", glob=glob)
+
+
+def test_the_bytes_of_an_upload_are_a_file_of_the_name_that_they_are_given(
+    database: ragdb.Database,
+) -> None:
+    def uploaded(data: bytes, name: str = "faq/shipping.md", **options: Any) -> Report:
+        report = database.ingest(data, corpus="uploads", name=name, **options)
+        assert not report.failures
+        return report
+
+    assert uploaded(b"# Shipping\n\nWe ship to Norway.").written == 1
+    assert uploaded(b"# Shipping\n\nWe ship to Norway.").unchanged == 1
+    changed = b"# Shipping\n\nWe ship to Norway and Sweden."
+    assert uploaded(changed).written == 1
+    assert uploaded(b"Paid in a week.", "http://x/refunds.txt").written == 1
+    records = b'{"_id": "a", "text": "One."}\n{"_id": "b", "text": "Two."}\n'
+    assert uploaded(records, "tickets.jsonl").written == 2
+    found = {row.source: row for row in database.list_documents("uploads")}
+    assert set(found) == {
+        "faq/shipping.md", "http://x/refunds.txt", "tickets.jsonl#a", "tickets.jsonl#b",
+    }  # fmt: skip
+    assert uploaded(changed, prefix="acme").files[0].uri == "acme/faq/shipping.md"
+    kept = found["faq/shipping.md"]
+    assert (kept.title, kept.media_type) == ("Shipping", "text/markdown")
+    assert database.document_text("uploads", "faq/shipping.md") == changed.decode()
+    assert database.get_blob(kept.doc_cid).bytes == changed
+
+    (failure,) = database.ingest(bytes(9), corpus="uploads", name="a.md", max_bytes=8).failures
+    assert "over the limit of 8" in failure.reason
+    for given, options in ((b"x", {}), (io.BytesIO(b"x\ny"), {"name": "x.md"})):
+        with pytest.raises(IngestError) as raised:
+            database.ingest(given, corpus="uploads", **options)  # type: ignore[arg-type]
+        assert 'name="notes.md"' in str(raised.value.hint)
+        assert raised.value.__notes__ == [f"hint: {raised.value.hint}"]
 
 
 def test_a_link_out_of_the_folder_is_skipped_and_reported(

@@ -287,7 +287,7 @@ def test_folders_too_deep_to_be_read_are_reported(tmp_path: Path) -> None:
 def test_standard_input_and_urls_are_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"piped")))
 
-    found = find(["-", "https://example.org/a.html#x"], stdin_name="notes.md")
+    found = find(["-", "https://example.org/a.html#x"], name="notes.md")
 
     assert [(s.uri, s.is_url) for s in found.sources] == [
         ("https://example.org/a.html", True),
@@ -300,7 +300,7 @@ def test_standard_input_and_urls_are_sources(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_address_or_a_name_of_standard_input_that_is_not_utf_8_fails_alone(
     docs: Path, argument: str
 ) -> None:
-    found = find([argument, docs / "a.md"], stdin_name="\udcff.txt")
+    found = find([argument, docs / "a.md"], name="\udcff.txt")
     assert [(name, "not UTF-8" in error.reason) for name, error in found.failed] == [
         (argument, True)
     ]
