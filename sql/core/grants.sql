@@ -114,11 +114,17 @@ begin
   perform ragdb_internal.close_corpus(v_corpus.corpus_id),
     ragdb_internal.lock_rights(v_corpus, true),
     ragdb_internal.set_grant(v_corpus.corpus_id, role, privilege);
+  if not has_schema_privilege(ragdb_internal.role_oid(role), 'ragdb', 'usage') then
+    raise notice 'role % may call nothing of ragdb yet', ragdb_internal.quote(role)
+      using detail = 'a right to a corpus is for who is in ragdb_reader, too',
+        hint = format('grant ragdb_reader to %I', role);
+  end if;
 end $$;
 comment on function ragdb.grant_corpus is
   'Gives a role the right read, write or admin to a corpus, in place of the right it had; the '
   'corpus is restricted from then on: closed to all other readers and writers. Where it was open '
-  'it waits for who writes to it. Raises RG400, RG401, RG404.';
+  'it waits for who writes to it. A notice says so where the role is not in ragdb_reader. Raises '
+  'RG400, RG401, RG404.';
 
 create or replace function ragdb.revoke_corpus(corpus text, role text) returns void
 language plpgsql security definer

@@ -1563,7 +1563,8 @@ class Functions(Caller):
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
         the corpus is restricted from then on: closed to all other readers and writers. Where
-        it was open it waits for who writes to it. Raises RG400, RG401, RG404.
+        it was open it waits for who writes to it. A notice says so where the role is not in
+        ragdb_reader. Raises RG400, RG401, RG404.
         """
         self._run(calls.GRANT_CORPUS, locals())
 

@@ -65,6 +65,19 @@ def test_system_is_written_by_the_owner_and_read_by_all(as_role: AsRole) -> None
     assert names(reader) == ["system"]
 
 
+def test_a_grant_to_who_may_call_nothing_says_so(as_role: AsRole) -> None:
+    admin, stranger = as_role("admin", autocommit=True), as_role("stranger", autocommit=True)
+    said: list[str] = []
+    admin.add_notice_handler(lambda n: said.append(f"{n.message_primary}; {n.message_hint}"))
+    admin.execute("select ragdb.create_corpus('team')")
+    admin.execute("select ragdb.grant_corpus('team', 'reader', 'read')")
+    assert said == []
+    admin.execute("select ragdb.grant_corpus('team', 'stranger', 'read')")
+    assert said == ['role "stranger" may call nothing of ragdb yet; grant ragdb_reader to stranger']
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        stranger.execute("select ragdb.search('team', 'a')")
+
+
 def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
     admin, writer, other, reader, reader2 = (
         as_role(r, autocommit=True) for r in ("admin", "writer", "writer2", "reader", "reader2")
