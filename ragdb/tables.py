@@ -1086,6 +1086,7 @@ ingest_jobs = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("doc_cid", Text, primary_key=True),
+    Column("source", Text, primary_key=True),
     Column("job_id", Uuid, nullable=False),
     Column("media_type", Text, nullable=False),
     Column("title", Text),

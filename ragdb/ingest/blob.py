@@ -39,8 +39,8 @@ def read(job: ClaimIngestJobsRow) -> dict[str, Any]:
     if document.fault is not None:
         raise document.fault
     if document.messages is not None:
-        return to_conversation(document, job.doc_cid)
-    return to_payload(document, job.doc_cid, max_tokens=job.max_tokens, overlap=job.overlap)
+        return to_conversation(document, job.source)
+    return to_payload(document, job.source, max_tokens=job.max_tokens, overlap=job.overlap)
 
 
 def fault(error: readers.ReadError | psycopg.Error) -> tuple[str, str | None, str]:

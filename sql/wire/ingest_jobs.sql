@@ -38,8 +38,8 @@ create or replace function ragdb.claim_ingest_jobs(
   worker text, count integer default 1, lease interval default '600 seconds',
   only_corpus text default null, except_corpora text[] default '{}')
 returns table (
-  job_id uuid, attempt integer, corpus text, doc_cid text, media_type text, bytes bytea, title text,
-  language text, metadata jsonb, max_tokens integer, overlap integer)
+  job_id uuid, attempt integer, corpus text, doc_cid text, source text, media_type text,
+  bytes bytea, title text, language text, metadata jsonb, max_tokens integer, overlap integer)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 -- in the order of the index: whether a worker may have a job costs more than the planner believes,
@@ -74,8 +74,8 @@ begin
       due_at = clock_timestamp() + claim_ingest_jobs.lease
     from due d join ragdb.blobs b on true
     where j.job_id = d.job_id and b.cid = j.doc_cid
-    returning j.job_id, j.attempt, d.corpus, j.doc_cid, j.media_type, b.bytes, j.title, j.language,
-      j.metadata, case when (d.space).space_id is null then 1000 else 240 end,
+    returning j.job_id, j.attempt, d.corpus, j.doc_cid, j.source, j.media_type, b.bytes, j.title,
+      j.language, j.metadata, case when (d.space).space_id is null then 1000 else 240 end,
       case when (d.space).space_id is null then 200 else 48 end;
 end $$;
 comment on function ragdb.claim_ingest_jobs is

@@ -53,8 +53,8 @@ return (select e from ragdb_internal.space(unbound_embedder.corpus_id, 'current'
   join ragdb.embedders e on e.embedder_id = s.embedder_id where e.provider is null);
 
 -- Refuses the input of rag.ingest when it is not what the schema says. Raises RG400.
-create or replace function ragdb_internal.check_ingest(doc_cid text, title text, language text,
-  metadata jsonb) returns void
+create or replace function ragdb_internal.check_ingest(doc_cid text, source text, title text,
+  language text, metadata jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -63,6 +63,11 @@ begin
     raise exception 'doc_cid is %', ragdb_internal.quote(doc_cid)
       using errcode = 'RG400', detail = 'it is sha256: and 64 hex digits in lower case',
         hint = 'ragdb.put_blob() returns it';
+  end if;
+  if octet_length(source) not between 1 and 2000 then
+    raise exception 'source is %', ragdb_internal.quote(source)
+      using errcode = 'RG400', detail = 'it has 1 to 2000 bytes',
+        hint = 'leave it out, and the document is called as its doc_cid';
   end if;
   if length(title) > 2500 or language !~ '^[A-Za-z0-9-]{1,64}$'
     or coalesce(jsonb_typeof(metadata), 'null') not in ('object', 'null')
@@ -101,8 +106,8 @@ begin
 end $$;
 
 -- Has a worker read a blob, again where that failed, and returns the job. Raises RG404, RG451.
-create or replace function ragdb_internal.queue_ingest(corpus_id integer, doc_cid text, title text,
-  language text, metadata jsonb) returns ragdb.ingest_jobs
+create or replace function ragdb_internal.queue_ingest(corpus_id integer, doc_cid text, source text,
+  title text, language text, metadata jsonb) returns ragdb.ingest_jobs
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -111,9 +116,9 @@ declare
 begin
   perform ragdb_internal.hold_corpus(queue_ingest.corpus_id);
   perform ragdb_internal.check_waiting_jobs();
-  insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, media_type, title, language,
-      metadata, requested_by, requested_by_oid, due_at, created_at)
-    values (queue_ingest.corpus_id, queue_ingest.doc_cid,
+  insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, source, job_id, media_type, title,
+      language, metadata, requested_by, requested_by_oid, due_at, created_at)
+    values (queue_ingest.corpus_id, queue_ingest.doc_cid, queue_ingest.source,
       ragdb_internal.uuid7(ragdb_internal.now()), ragdb_internal.blob_type(doc_cid),
       queue_ingest.title, queue_ingest.language,
       coalesce(nullif(queue_ingest.metadata, 'null'), '{}'), ragdb_internal.caller(),
@@ -126,7 +131,8 @@ begin
         failed_at = null
       where j.failed_at is not null;
   select j.* into strict v_job from ragdb.ingest_jobs j
-    where j.corpus_id = queue_ingest.corpus_id and j.doc_cid = queue_ingest.doc_cid;
+    where j.corpus_id = queue_ingest.corpus_id and j.doc_cid = queue_ingest.doc_cid
+      and j.source = queue_ingest.source;
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_job;
 end $$;
@@ -139,15 +145,18 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_source constant text := ragdb_internal.wire_text(input, 'source');
   v_title constant text := ragdb_internal.wire_text(input, 'title');
   v_language constant text := ragdb_internal.wire_text(input, 'language');
   v_document ragdb.documents;
   v_job ragdb.ingest_jobs;
 begin
-  perform ragdb_internal.check_ingest(doc_cid, v_title, v_language, input -> 'metadata');
-  -- under whatever name these bytes were read; first what a worker made of them
+  perform ragdb_internal.check_ingest(doc_cid, v_source, v_title, v_language, input -> 'metadata');
+  -- without a source under whatever name these bytes were read; first what a worker made of them
   select d.* into v_document from ragdb.documents d
     where d.corpus_id = corpus.corpus_id and d.doc_cid = answer_ingest.doc_cid
+      and (v_source is null or exists (select from ragdb.document_sources s
+        where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no and s.uri = v_source))
     order by d.source = d.doc_cid desc, d.doc_no limit 1;
   -- a document whose bytes nobody brought may say what it likes: a worker reads those that came
   if found and (ragdb_internal.blob_type(doc_cid) is null or exists (
@@ -162,14 +171,15 @@ begin
   end if;
   perform ragdb_internal.check_blob(doc_cid);
   select j.* into v_job from ragdb.ingest_jobs j
-    where j.corpus_id = corpus.corpus_id and j.doc_cid = answer_ingest.doc_cid;
+    where j.corpus_id = corpus.corpus_id and j.doc_cid = answer_ingest.doc_cid
+      and j.source = coalesce(v_source, answer_ingest.doc_cid);
   if v_job.failed_at > clock_timestamp() - interval '1 minute' then
     return ragdb_internal.wire_error(v_job.error, v_job.message, v_job.hint,
       job_id => v_job.job_id);
   end if;
   if v_job.job_id is null or v_job.failed_at is not null then
-    v_job := ragdb_internal.queue_ingest(corpus.corpus_id, doc_cid, v_title, v_language,
-      input -> 'metadata');
+    v_job := ragdb_internal.queue_ingest(corpus.corpus_id, doc_cid, coalesce(v_source, doc_cid),
+      v_title, v_language, input -> 'metadata');
   end if;
   return ragdb_internal.wait_for_worker(ragdb_internal.unbound_embedder(corpus.corpus_id),
     'the blob waits for a worker that reads it', v_job.message, 250, v_job.job_id);
@@ -197,8 +207,8 @@ exception when sqlstate 'RG000' then
   return ragdb_internal.wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
 comment on function ragdb.rag_ingest is
-  'Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob), "title", '
-  '"language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed", "tokens_indexed"}, '
-  '"meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is there already its existing '
-  'result; or {"error"} with not_found, bad_request, unauthorized, rate_limited, '
-  'capacity_exceeded, or partition while a worker reads the blob.';
+  'Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob), "source" '
+  '(the doc_cid, unless given), "title", "language", "metadata"}} gives {"output": {"doc_cid", '
+  '"chunks_indexed", "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a '
+  'document that is there already its existing result; or {"error"} with not_found, bad_request, '
+  'unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the blob.';

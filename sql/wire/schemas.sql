@@ -14,7 +14,7 @@ begin atomic
       array['query', 'k', 'filter', 'include_text']),
     ('rag.ingest', '1.0', 'trusted', 300, 2, null::integer,
       array['corpus'], array['corpus'], array['doc_cid'],
-      array['doc_cid', 'title', 'language', 'metadata']),
+      array['doc_cid', 'source', 'title', 'language', 'metadata']),
     ('rag.list_corpora', '1.0', 'member', 10, 4, null,
       '{}'::text[], '{}'::text[], '{}'::text[], array['prefix', 'after', 'count']),
     ('embed.text', '1.0', 'member', 60, 4, null,
@@ -72,6 +72,7 @@ begin atomic
         "input": {"type": "object", "additionalProperties": false, "required": ["doc_cid"],
           "properties": {
           "doc_cid": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"},
+          "source": {"type": ["string", "null"], "minLength": 1, "maxLength": 2000},
           "title": {"type": ["string", "null"], "maxLength": 2500},
           "language": {"type": ["string", "null"], "pattern": "^[A-Za-z0-9-]{1,64}$"},
           "metadata": {"type": ["object", "null"]}}}}}',

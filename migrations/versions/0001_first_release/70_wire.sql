@@ -23,6 +23,7 @@ create table ragdb.ingest_jobs (
     constraint ingest_jobs_corpus_exists references ragdb.corpora on delete cascade,
   doc_cid text collate "C" not null
     constraint ingest_jobs_cid_is_a_sha256 check (doc_cid ~ '^sha256:[0-9a-f]{64}$'),
+  source text collate "C" not null,
   job_id uuid not null constraint ingest_jobs_id_is_unique unique,
   media_type text not null,
   title text,
@@ -40,7 +41,7 @@ create table ragdb.ingest_jobs (
   hint text,
   failed_at timestamptz,
   created_at timestamptz not null,
-  constraint ingest_jobs_document_is_unique_per_corpus primary key (corpus_id, doc_cid),
+  constraint ingest_jobs_document_is_unique_per_corpus primary key (corpus_id, doc_cid, source),
   constraint ingest_jobs_failed_for_a_reason
     check (failed_at is null or (error is not null and message is not null))
 );
@@ -50,6 +51,8 @@ comment on table ragdb.ingest_jobs is
   'through ragdb.job_state.';
 comment on column ragdb.ingest_jobs.corpus_id is 'The corpus that the document is for.';
 comment on column ragdb.ingest_jobs.doc_cid is 'The blob, and the document that it becomes.';
+comment on column ragdb.ingest_jobs.source is
+  'Source of the document; its doc_cid where none was named.';
 comment on column ragdb.ingest_jobs.job_id is 'Id that the caller was given, a UUID of version 7.';
 comment on column ragdb.ingest_jobs.media_type is 'Media type of the blob, as who asked sees it.';
 comment on column ragdb.ingest_jobs.title is 'Title asked for; null for the one in the file.';

@@ -2688,11 +2688,11 @@ class Functions(Caller):
 
     def rag_ingest(self, request: Any) -> Any:
         """Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob),
-        "title", "language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed",
-        "tokens_indexed"}, "meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is
-        there already its existing result; or {"error"} with not_found, bad_request,
-        unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the
-        blob.
+        "source" (the doc_cid, unless given), "title", "language", "metadata"}} gives
+        {"output": {"doc_cid", "chunks_indexed", "tokens_indexed"}, "meta": {"corpus", "ms",
+        "ingest_event_id"}}, of a document that is there already its existing result; or
+        {"error"} with not_found, bad_request, unauthorized, rate_limited, capacity_exceeded,
+        or partition while a worker reads the blob.
         """
         return self._value(calls.RAG_INGEST, locals())
 

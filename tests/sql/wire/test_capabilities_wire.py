@@ -324,6 +324,38 @@ def test_a_blob_becomes_a_document_and_a_duplicate_its_result(docs: Connection) 
     assert one(docs, "select title from ragdb.get_document('docs', %s)", CID) == "Refunds"
 
 
+@pytest.mark.parametrize("is_chat", [False, True])
+def test_a_blob_with_a_source_takes_the_place_of_what_that_had(clone: str, is_chat: bool) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+
+        def asked(text: str, **named: str) -> bool:
+            """Whether that waited for a worker, which has read it since."""
+            chat = [{"role": "user", "content": text}, {"role": "assistant", "content": "Yes."}]
+            data, kind = (json.dumps(chat), "json") if is_chat else (text, "octet-stream")
+            putting = "select ragdb.put_blob(convert_to(%s, 'UTF8'), %s)"
+            fields = {"doc_cid": one(db, putting, data, f"application/{kind}"), **named}
+            request = {"params": {"corpus": "docs"}, "input": fields}
+            first = call(db, "rag_ingest", request)
+            Worker(clone).run(until="empty")
+            answer = call(db, "rag_ingest", request)
+            assert answer["output"]["doc_cid"] == fields["doc_cid"], answer
+            return bool(first.get("error") == "partition")
+
+        def there() -> list[str]:
+            listed = "ragdb.list_documents('docs') d, unnest(d.sources) s"
+            return list(one(db, f"select array_agg(s order by s) from {listed}"))
+
+        for text in ("Sent in a week.", "Sent in a day."):
+            assert asked(text, source="faq/sent.txt")
+            assert there() == ["faq/sent.txt"]
+        assert not asked("Sent in a day.", source="faq/sent.txt")
+        # whoever names none takes any
+        assert not asked("Sent in a day.")
+        assert asked("Sent in a day.", source="other.txt")
+        assert there() == ["faq/sent.txt", "other.txt"]
+
+
 def test_a_chunk_of_a_pdf_has_the_page_of_each_of_its_words(docs: Connection) -> None:
     data = (Path(__file__).parents[2] / "data" / "sample.pdf").read_bytes()
     cid = one(docs, "select ragdb.put_blob(%s, 'application/pdf')", data)
@@ -608,6 +640,8 @@ def test_a_blob_that_kills_its_workers_is_given_up(docs: Connection) -> None:
         {"doc_cid": CID, "title": 5},
         {"doc_cid": CID, "title": "x" * 2501},
         {"doc_cid": CID, "language": "e n"},
+        {"doc_cid": CID, "source": ""},
+        {"doc_cid": CID, "source": "é" * 1001},
         {"doc_cid": CID, "metadata": [1]},
         {"doc_cid": CID, "uri": "x"},
         {},

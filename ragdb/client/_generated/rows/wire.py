@@ -57,6 +57,7 @@ class ClaimIngestJobsRow(Row):
     attempt: int
     corpus: str
     doc_cid: str
+    source: str
     media_type: str
     bytes: bytes
     title: str | None
