@@ -104,6 +104,8 @@ NULLABLE_OF = {
     # a chunk that does not rank, where nothing does
     "explain_missing": {"rank", "score", "lexical_score", "semantic_score", "last_score"},
     "get_slice": {"anchor_source", "policy"},
+    # a conversation may not say who spoke, or when
+    "list_turns": {"speaker", "said_at"},
     # a corpus that is searched by words alone
     "corpus_info": {"embedder"},
     # what was refused has no place, what was admitted no reason, and what is gone no text

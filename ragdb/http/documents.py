@@ -26,6 +26,7 @@ DocumentId = Annotated[
 Source = Annotated[
     str, Path(min_length=1, max_length=2048, description="Its source, such as faq/refunds.md.")
 ]
+AT_ONCE = 1000  # chunks that ragdb.list_turns takes
 
 
 class Text(m.Body):
@@ -56,10 +57,14 @@ class Documents(BaseModel):
 
 
 class DocumentAnswer(BaseModel):
-    """A document; the next page of its chunks begins at `next`, null at the end."""
+    """A document; the next page of its chunks begins at `next`, null at the end.
+
+    `turns` says who said those chunks that are turns of a conversation, and when.
+    """
 
     document: rows.Document
     chunks: list[rows.Chunk]
+    turns: list[rows.ListTurnsRow]
     next: int | None
     versions: list[rows.DocumentVersionsRow]
 
@@ -123,11 +128,17 @@ def _documents(routes: Routes, server: Server) -> None:
         async with server.transaction(request) as db:
             found = await db.get_document(server.served(corpus), document)
             chunks = await db.document_chunks(corpus, document, first, count)
+            ids = [chunk.chunk_id for chunk in chunks]
+            turns = [
+                turn
+                for some in range(0, len(ids), AT_ONCE)
+                for turn in await db.list_turns(corpus, ids[some : some + AT_ONCE])
+            ]
             versions = await db.document_versions(corpus, document)
         end = first + len(chunks)
         goes_on = end if chunks and end < found.chunks else None
-        said = {"document": found, "chunks": chunks, "next": goes_on, "versions": versions}
-        return Answer(said)
+        said = {"document": found, "chunks": chunks, "turns": turns, "next": goes_on}
+        return Answer({**said, "versions": versions})
 
     @routes.delete(
         f"{CORPUS}/documents/{{document:path}}",

@@ -205,6 +205,14 @@ def test_a_conversation_grows_and_is_joined_to_what_it_is_about(library: Api) ->
     with ragdb.connect(library.dsn) as db:
         parent, child = db.search("desk", "grinder")[0].chunk_id, made[0]["turn_id"]
         assert db.list_turns("desk", [grown[2]["turn_id"]])[0].speaker == "Ann"
+    shown = library("GET", "/api/corpora/desk/documents/session:night/1?first=1").body
+    assert [chunk["text"] for chunk in shown["chunks"]] == ["No.", "Good."]
+    assert [(turn["role"], turn["speaker"]) for turn in shown["turns"]] == [
+        ("user", None), ("tool", "Ann"),
+    ]  # fmt: skip
+    assert [turn["chunk_id"] for turn in shown["turns"]] == [
+        chunk["chunk_id"] for chunk in shown["chunks"]
+    ]
     edges = {"edges": [{"parent": parent, "child": child, "edge_type": "branch"}]}
     assert library("POST", "/api/corpora/desk/edges", edges, role="writer").body == {"added": 1}
     around = library("GET", f"/api/corpora/desk/edges?chunk_id={child}").body

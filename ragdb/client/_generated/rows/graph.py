@@ -56,8 +56,8 @@ class ListTurnsRow(Row):
     chunk_id: str
     session_id: str
     role: str
-    speaker: str
-    said_at: datetime
+    speaker: str | None
+    said_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
