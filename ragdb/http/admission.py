@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 LOOPBACK = frozenset({"localhost"})
+PATIENCE = 5  # seconds that a request waits for those before it to arrive
 
 
 def misdirected(host: str, allowed: Collection[str]) -> bool:
@@ -46,9 +49,22 @@ class Arrivals:
     def __init__(self, most: int) -> None:
         self.most, self.each = most, max(4, most // 4)
         self.by_address: Counter[str] = Counter()
+        self.freed = asyncio.Event()
 
-    def begin(self, client: Any) -> str | None:
-        """The address to `end` with; None where there are too many."""
+    async def begin(self, client: Any) -> str | None:
+        """The address to `end` with; None where there are too many, and stay so for a while.
+
+        Of a burst from one machine, such as the server of a web site, the bodies come in a moment.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while (address := self.take(client)) is None:
+                    await self.freed.wait()
+                return address
+        return None
+
+    def take(self, client: Any) -> str | None:
+        """The address to `end` with; None where there are too many now."""
         address = _address(client)
         if self.by_address[address] >= self.each or self.by_address.total() >= self.most:
             return None
@@ -59,6 +75,8 @@ class Arrivals:
         self.by_address[address] -= 1
         if not self.by_address[address]:
             del self.by_address[address]
+        self.freed.set()
+        self.freed = asyncio.Event()
 
 
 def _address(client: Any) -> str:

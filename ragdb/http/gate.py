@@ -185,13 +185,16 @@ class Gate:
         # who sends a form is known by a cookie, or says it in the form
         if refused is None and has_body(headers) and not is_form:
             refused = await self._unwanted(scope, headers)
-        if refused is None and self._is_full(scope):
-            refused = self._busy(scope)
         arriving = None
         if refused is None and has_body(headers):
-            arriving = self.arrivals.begin(scope.get("client"))
+            arriving = await self.arrivals.begin(scope.get("client"))
             if arriving is None:
                 refused = self._busy(scope)
+        # others may have come to work while this one waited to arrive
+        if refused is None and self._is_full(scope):
+            refused = self._busy(scope)
+            if arriving is not None:
+                self.arrivals.end(arriving)
         if refused is not None:
             await refused(scope, receive, send)
             return
@@ -231,8 +234,8 @@ class Gate:
             scope,
             429,
             "CAPACITY_EXCEEDED",
-            f"the server is at work on as many requests as it may, {self.max_requests}, or on a"
-            " quarter of them from this address",
+            f"the server is at work on as many requests as it may, {self.max_requests}, or waits"
+            " for the bodies of a quarter as many from this address",
             {"hint": "try again in a moment"},
             Retry_After="1",
         )

@@ -114,6 +114,20 @@ def test_half_bodies_of_a_token_are_a_part_of_what_is_served(start: Start) -> No
         assert api("GET", "/api/policies").status == 200
 
 
+def test_a_burst_of_one_address_is_served_where_its_bodies_come_in_a_moment(start: Start) -> None:
+    api = start("--max-requests", "40")
+    body = b'{"query": "refunds", "corpora": ["docs"]}'
+    lines = (JSON, f"Content-Length: {len(body)}")
+    with ExitStack() as stack:
+        burst = [stack.enter_context(connected(api)) for _ in range(25)]
+        for sock in burst:  # as a client that writes the body behind the head
+            sock.sendall(head(api, "/api/count", *lines, role="reader"))
+        time.sleep(0.2)
+        for sock in burst:
+            sock.sendall(body)
+        assert {answer(sock)[0] for sock in burst} == {200}
+
+
 @pytest.mark.parametrize(
     "sent",
     [b"GET /live?" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n", b"\x16\x03\x01 no\r\n\r\n"],
@@ -234,16 +248,16 @@ def test_bodies_on_their_way_are_counted_by_address_and_in_all() -> None:
     arrivals = Arrivals(40)
     # a network of IPv6 is one customer's, and a mapped address is of IPv4
     for n in range(10):
-        assert arrivals.begin((f"2001:db8:0:7:{n:x}::1", 1))
-    assert arrivals.begin(("2001:db8:0:7:ffff::1", 1)) is None
-    assert arrivals.begin(("2001:db8:0:8::1", 1))
-    assert arrivals.begin(("::ffff:10.0.0.1", 1)) == arrivals.begin(("10.0.0.1", 1))
+        assert arrivals.take((f"2001:db8:0:7:{n:x}::1", 1))
+    assert arrivals.take(("2001:db8:0:7:ffff::1", 1)) is None
+    assert arrivals.take(("2001:db8:0:8::1", 1))
+    assert arrivals.take(("::ffff:10.0.0.1", 1)) == arrivals.take(("10.0.0.1", 1))
     few = Arrivals(8)
-    places = [few.begin((f"10.0.0.{n // 4}", 1)) for n in range(9)]
+    places = [few.take((f"10.0.0.{n // 4}", 1)) for n in range(9)]
     assert places[7] is not None
     assert places[8] is None  # of all addresses
     few.end("10.0.0.0")
-    assert few.begin(("10.0.0.2", 1)) is not None
+    assert few.take(("10.0.0.2", 1)) is not None
 
 
 @pytest.fixture(scope="module")
