@@ -88,6 +88,8 @@ def fetch(served: Served, arguments: Json) -> Json:
         first = max(chunk.ordinal - 1, 0)
         around = db.document_chunks(corpus, chunk.source, first, chunk.ordinal - first + 2)
         beside = [row.chunk_id for row in around]
+        # one row of a turn, none of another chunk
+        said = [record(row) for row in db.list_turns(corpus, [own])]
     at = beside.index(own)
     metadata = {
         "corpus": corpus,
@@ -103,6 +105,8 @@ def fetch(served: Served, arguments: Json) -> Json:
         "next": f"{corpus}/{beside[at + 1]}" if at + 1 < len(beside) else None,
         "document_metadata": chunk.metadata,
     }
+    for turn in said:
+        metadata |= {key: turn[key] for key in ("role", "speaker", "said_at")}
     return {
         "id": arguments["id"],
         "title": _title(chunk),

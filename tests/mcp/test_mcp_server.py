@@ -1156,10 +1156,16 @@ def test_a_server_of_some_corpora_counts_and_lists_those_alone(dsn: str, trace: 
 
 def keeps_its_own_turns(dsn: str) -> None:
     """An agent appends what was said, sends it again, and joins it to what it read."""
-    turns = [{"id": "1", "text": "May I fly it?"}, {"id": "2", "text": "Yes.", "parent_id": "1"}]
+    turns = [{"id": "1", "text": "May I fly it?", "speaker": "Ann"}]
+    turns.append({"id": "2", "text": "Yes.", "parent_id": "1", "role": "assistant"})
     talk = {"corpus": "mine", "session": "agent", "turns": turns}
     made = call(dsn, "append_turns", talk, write=True)["turns"]
     assert [(row["depth"], row["was_duplicate"]) for row in made] == [(0, False), (1, False)]
+    said = [call(dsn, "fetch", {"id": f"mine/{row['turn_id']}"})["metadata"] for row in made]
+    assert [(one["role"], one.get("speaker")) for one in said] == [
+        ("user", "Ann"), ("assistant", None),
+    ]  # fmt: skip
+    assert said[0]["said_at"] <= said[1]["said_at"]
     again = call(dsn, "append_turns", talk, write=True)["turns"]
     assert [row["was_duplicate"] for row in again] == [True, True]
     other = talk | {"turns": [turns[0] | {"text": "Another."}]}
