@@ -90,7 +90,7 @@ class Engine:
         policy = replace(self.policy, **overrides)
         self._check_input({"question": question})
         run = self._planned(question, self._as_json(policy), bool(evidence))
-        found = self._found(run, policy.top_k)
+        found = self._found(run)
         chunks = [*evidence, *(chunk for _, result in found for chunk in result)]
         results = [
             {"trace_id": trace, "chunks": [chunk.as_json() for chunk in result]}
@@ -148,12 +148,12 @@ class Engine:
             self._ended(run, None)
         return run
 
-    def _found(self, run: Run, k: int) -> list[tuple[str | None, tuple[RetrievedChunk, ...]]]:
+    def _found(self, run: Run) -> list[tuple[str | None, tuple[RetrievedChunk, ...]]]:
         """What was found for each query, with the trace of its retrieval."""
         found = []
         for query in run.get("queries", ()):
             assert self.retriever is not None
-            chunks = self.retriever.retrieve(RetrievalQuery(query, k))
+            chunks = self.retriever.retrieve(RetrievalQuery(query, run["depth"]))
             trace = getattr(self.retriever, "trace_id", None)
             found.append((str(trace) if trace else None, chunks))
         return found

@@ -9,16 +9,18 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_lookup ragdb_internal.lookup := lookup;
   v_found jsonb := '[]';
   v_query text;
   v_began timestamptz;
   v_output jsonb;
 begin
+  v_lookup.source.k := (run ->> 'depth')::integer;
   for v_query in
     select q.query
     from jsonb_array_elements_text(run -> 'queries') with ordinality q (query, n) order by q.n
   loop
-    v_found := v_found || ragdb_internal.asked_result(lookup, v_query);
+    v_found := v_found || ragdb_internal.asked_result(v_lookup, v_query);
   end loop;
   run := ragdb.ask_weigh(run, v_found, evidence);
   if run ? 'status' then

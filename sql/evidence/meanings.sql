@@ -16,6 +16,32 @@ return pg_catalog.regexp_match(pg_catalog.regexp_replace(sentence, '\([^)]*\)', 
     else 'is|are|was|were|means?|refers?\s+to|stands?\s+for|describes?|denotes?' end
     || ')\s+)(.*)$', 'i');
 
+-- Returns the lexemes of what a question asks the meaning of; none where it asks something else. In
+-- small letters, because a capital within parts a word.
+create or replace function ragdb_internal.meant_lexemes(question text, config text) returns text[]
+language sql immutable parallel safe
+return pg_catalog.tsvector_to_array(ragdb_internal.lexemes(pg_catalog.lower(coalesce(
+  ragdb_internal.asked_meaning(ragdb_internal.asked_for(question), config), '') collate "C"),
+  config));
+
+-- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
+-- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not.
+create or replace function ragdb_internal.defines(sentence text, meant text[], config text)
+returns float8
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_told constant text[] := ragdb_internal.subject_of(sentence, config);
+begin
+  return case
+    when v_told is null or meant <> tsvector_to_array(ragdb_internal.lexemes(
+      lower(v_told[1] collate "C"), config)) then 1
+    when v_told[2] ~ '[:：|—–-]' or lower(split_part(v_told[3], ' ', 1)) = any (
+      '{a,an,the,one,any,ein,eine,der,die,das,un,une,una,le,la,les,el,los,las}') then 2
+    else 1.5 end;
+end $$;
+
 -- Returns sentences with more of the score of their chunk where they say what something is that a
 -- question asks the meaning of: most texts that speak of a thing do not say it.
 create or replace function ragdb_internal.defining_sentences(
@@ -25,24 +51,25 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- a capital within parts a word
-  v_meant constant text[] := tsvector_to_array(ragdb_internal.lexemes(lower(coalesce(
-    ragdb_internal.asked_meaning(ragdb_internal.asked_for(question), config), '') collate "C"),
-    config));
+  v_meant constant text[] := ragdb_internal.meant_lexemes(question, config);
 begin
   return case when v_meant = '{}' then sentences else array(
-    select row(s.n, s.source_id, s.chunk_id, s.page, s.score * m.more, s.start_offset,
+    select row(s.n, s.source_id, s.chunk_id, s.page, s.score * case when s.lexemes @> v_meant
+          then ragdb_internal.defines(s.sentence, v_meant, config) else 1 end, s.start_offset,
         s.end_offset, s.sentence, s.lexemes, s.headed)::ragdb_internal.evidence_sentence
     from unnest(sentences) s
-      cross join lateral (
-        select case when s.lexemes @> v_meant
-          then ragdb_internal.subject_of(s.sentence, config) end as told offset 0) t
-      cross join lateral (
-        select case when t.told is null or v_meant <> tsvector_to_array(ragdb_internal.lexemes(
-            lower(t.told[1] collate "C"), config)) then 1
-          -- with a sign or an article most texts say what a thing is, and not what is done to it
-          when t.told[2] ~ '[:：|—–-]' or lower(split_part(t.told[3], ' ', 1)) = any (
-            '{a,an,the,one,any,ein,eine,der,die,das,un,une,una,le,la,les,el,los,las}')
-            then 2 else 1.5 end as more) m
     order by s.n) end;
 end $$;
+
+-- Tells whether a line or a sentence of a text says what something with these lexemes is.
+create or replace function ragdb_internal.says_meaning(text text, meant text[], config text)
+returns boolean
+language sql immutable parallel safe
+return exists (
+  select
+  from pg_catalog.regexp_split_to_table(
+    says_meaning.text, '(?<=[.!?])\s+|\n\s*(?:[-*+] +)?') p (part)
+  -- most parts do not have the word, and a stem is most of it
+  where pg_catalog.strpos(pg_catalog.lower(p.part), pg_catalog.substr(
+      says_meaning.meant[1], 2, greatest(pg_catalog.length(says_meaning.meant[1]) - 2, 1))) > 0
+    and ragdb_internal.defines(p.part, says_meaning.meant, says_meaning.config) = 2);

@@ -166,8 +166,22 @@ begin
     then ragdb_internal.failed_run(run, reason) else run end;
 end $$;
 
--- Returns a run with its plan, and with what is looked up or why nothing is. Raises RG400, RG404,
--- RG413.
+-- Returns the lexemes of what the question of a run asks the meaning of, in the language of its
+-- corpus, with that; none where it asks something else.
+create or replace function ragdb_internal.run_meaning(run jsonb, out meant text[], out config text)
+language sql stable parallel safe
+begin atomic
+  select ragdb_internal.meant_lexemes(run ->> 'question', c.config), c.config
+  from (
+    select coalesce((
+        select c.text_config from ragdb.corpora c
+        where c.name = run #>> '{policy,corpus}' and ragdb_internal.privilege(c) > 0
+      ), 'english') as config offset 0) c;
+end;
+
+-- Returns a run with its plan, and with what is looked up, as how many chunks a query (depth), or
+-- why nothing is. What says what something is stands far behind what speaks of it often, so more is
+-- looked up for who asks that. Raises RG400, RG404, RG413.
 create or replace function ragdb_internal.planned_run(run jsonb, plan jsonb, plan_problem text)
   returns jsonb
 language plpgsql stable
@@ -177,6 +191,7 @@ declare
   v_plan constant jsonb :=
     ragdb_internal.agreed_plan(run ->> 'question', plan, plan_problem);
   v_queries constant jsonb := v_plan -> 'queries';
+  v_k constant integer := (run #>> '{policy,k}')::numeric::integer;
   v_said constant jsonb := v_plan || jsonb_build_object('queries', jsonb_array_length(v_queries));
 begin
   run := jsonb_set(run, '{summary,plan}', v_said) || jsonb_build_object('plan', v_plan);
@@ -184,7 +199,9 @@ begin
     return ragdb_internal.skipped_run(run, v_plan ->> 'reason');
   end if;
   return run || jsonb_build_object('queries', case when v_queries = '[]'
-    then jsonb_build_array(run -> 'question') else v_queries end);
+    then jsonb_build_array(run -> 'question') else v_queries end,
+    'depth', case (ragdb_internal.run_meaning(run)).meant when '{}' then v_k
+      else greatest(v_k, least(5 * v_k, 50)) end);
 end $$;
 
 -- Definer: what it calls is private.
@@ -217,5 +234,6 @@ comment on function ragdb.ask_plan is
   'Begins to answer a question: returns a run, which ragdb.ask_weigh and ragdb.ask_verify go on '
   'with. policy has mode (off, auto, on, required), k (1 to 1000), max_context (1 to 10000000, in '
   'unit token or char), gate (thresholds; null weighs nothing), require_citations and more; plan '
-  'is that of a model, or plan_problem what is wrong with it. The run has queries to look up, or '
-  'none and the reason in summary, or status failed and the reason. Raises RG400, RG404, RG413.';
+  'is that of a model, or plan_problem what is wrong with it. The run has queries to look up and '
+  'depth, how many chunks each (k; five times as many, 50 at most, for "What is X?"), or none and '
+  'the reason in summary, or status failed and the reason. Raises RG400, RG404, RG413.';

@@ -17,25 +17,35 @@ begin
 end $$;
 
 -- Returns the k chunks that several results have in the best places, by the sum of their reciprocal
--- ranks. Scores of different queries are of different questions, so their ranks are compared. Each
--- chunk keeps what the first query said of it: the question comes before its parts. Equal sums stay
--- in the order in which they were found.
-create or replace function ragdb_internal.fused_chunks(results jsonb, k integer) returns jsonb
+-- ranks; before them up to half of k that say what something with the lexemes meant is. Scores of
+-- different queries are of different questions, so their ranks are compared. Each chunk keeps what
+-- the first query said of it: the question comes before its parts. Equal sums stay in the order in
+-- which they were found.
+create or replace function ragdb_internal.fused_chunks(
+  results jsonb, k integer, meant text[], config text)
+returns jsonb
 language sql immutable parallel safe
 return (
-  select coalesce(pg_catalog.jsonb_agg(b.chunk order by b.weight desc, b.first), '[]')
+  select coalesce(pg_catalog.jsonb_agg(b.chunk order by b.rank), '[]')
   from (
-    select u.chunks[1] as chunk, u.weight, u.first,
-      pg_catalog.row_number() over (order by u.weight desc, u.first) as rank
+    select m.chunk, pg_catalog.row_number() over (order by
+      m.is_meant and m.n <= (fused_chunks.k + 1) / 2 desc, m.weight desc, m.first) as rank
     from (
-      select pg_catalog.array_agg(c.chunk order by f.n, c.rank) as chunks,
-        pg_catalog.sum(1::float8 / (ragdb_internal.rrf_constant() + c.rank)
-          order by f.n, c.rank) as weight,
-        pg_catalog.min(array[f.n, c.rank]) as first
-      from pg_catalog.jsonb_array_elements(results) with ordinality f (result, n)
-        cross join lateral pg_catalog.jsonb_array_elements(f.result -> 'chunks')
-          with ordinality c (chunk, rank)
-      group by c.chunk ->> 'source_id', c.chunk ->> 'chunk_id') u) b
+      select d.*,
+        pg_catalog.row_number() over (partition by d.is_meant order by d.weight desc, d.first) as n
+      from (
+        select u.chunks[1] as chunk, u.weight, u.first, fused_chunks.meant <> '{}'
+          and ragdb_internal.says_meaning(
+            u.chunks[1] ->> 'text', fused_chunks.meant, fused_chunks.config) as is_meant
+        from (
+          select pg_catalog.array_agg(c.chunk order by f.n, c.rank) as chunks,
+            pg_catalog.sum(1::float8 / (ragdb_internal.rrf_constant() + c.rank)
+              order by f.n, c.rank) as weight,
+            pg_catalog.min(array[f.n, c.rank]) as first
+          from pg_catalog.jsonb_array_elements(results) with ordinality f (result, n)
+            cross join lateral pg_catalog.jsonb_array_elements(f.result -> 'chunks')
+              with ordinality c (chunk, rank)
+          group by c.chunk ->> 'source_id', c.chunk ->> 'chunk_id') u) d) m) b
   where b.rank <= fused_chunks.k);
 
 -- Returns the mode of the first of several results, and its best score among the chunks taken. A
@@ -128,8 +138,9 @@ declare
     select jsonb_agg(f.result -> 'trace_id' order by f.n)
     from jsonb_array_elements(results) with ordinality f (result, n)
     where f.result ->> 'trace_id' is not null and ragdb_internal.trace_of(f.result) is not null);
-  v_found constant jsonb :=
-    ragdb_internal.fused_chunks(results, (run #>> '{policy,k}')::numeric::integer);
+  v_meaning constant record := ragdb_internal.run_meaning(run);
+  v_found constant jsonb := ragdb_internal.fused_chunks(results,
+    (run #>> '{policy,k}')::numeric::integer, v_meaning.meant, v_meaning.config);
   v_chunks constant jsonb := evidence || v_found;
   v_searched jsonb := '{}';
 begin

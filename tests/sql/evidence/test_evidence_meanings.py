@@ -122,3 +122,28 @@ def test_what_a_page_shows_no_words_of_is_no_answer(db: Connection, text: str) -
         db, "select ragdb.answer_from_evidence('salt', %s, min_support => 0)", json.dumps(evidence)
     )
     assert answered["citations"] == []
+
+
+def test_who_says_what_something_is_may_speak_of_it_least(db: Connection) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    for n in range(12):
+        base.put_text("docs", f"{n}.md", f"Docker, and Docker, and Docker runs image {n} here.")
+    said = "Docker is a program that runs an image apart from all else on a machine, as we know."
+    base.put_text("docs", "said.md", f"# On images\n\nThey are of use to many of us.\n\n{said}")
+    row = alike(base, "docs", "What is Docker?", k=3)
+    assert (row.status, row.sources[0]) == ("answered", "[1] said.md")
+    assert row.answer.startswith("Docker is a program")
+    assert row.trace_summary["retrieved_chunks"] == 3
+    assert alike(base, "docs", "What does Docker run here?", k=3).sources[0] != "[1] said.md"
+
+
+def test_at_most_half_of_the_evidence_says_what_something_is(db: Connection) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    for n in range(6):
+        base.put_text("docs", f"a{n}.md", f"Our page {n} of terms for you. Docker is a tool.")
+        base.put_text("docs", f"b{n}.md", f"Docker, Docker, Docker {n}.")
+    row = base.ask("docs", "What is Docker?", k=4)
+    assert row.pack is not None
+    assert [c.chunk.source_id[0] for c in row.pack.chunks] == ["a", "a", "b", "b"]
