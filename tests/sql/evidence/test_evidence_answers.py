@@ -470,6 +470,51 @@ def test_an_item_or_a_row_answers_by_itself_and_code_does_not(
     assert not "".join(between).replace("-", "").strip(), between
 
 
+MANUAL = """# Tasks
+
+## Add the task { #add }
+
+Pass your function to the tasks by the method `.add_task()`:
+
+{* ../../docs_src/background_tasks/tutorial001_py310.py hl[14] *}
+
+### Block-listing
+
+```javascript
+var massAssign = require('mongoose-mass-assign');
+```
+
+## How do I list my files?
+
+```sh
+ls
+```
+
+## Port
+
+8080.
+
+The window looks so:
+
+![The window with a menu](https://example.org/window.png)
+"""
+
+
+def test_code_and_marks_answer_with_what_leads_to_them_and_not_with_a_heading(
+    any_db: Connection,
+) -> None:
+    rows = any_db.execute(
+        "select sentence from ragdb_internal.telling_sentences(%s)", (MANUAL,)
+    ).fetchall()
+    assert [sentence for (sentence,) in rows] == [
+        "Pass your function to the tasks by the method `.add_task()`:\n\n"
+        "{* ../../docs_src/background_tasks/tutorial001_py310.py hl[14] *}",
+        "## How do I list my files?\n\n```sh\nls\n```",
+        "## Port\n\n8080.",
+        "The window looks so:\n\n![The window with a menu](https://example.org/window.png)",
+    ]
+
+
 WIFI = """# Wifi
 
 The wifi is set up in **three steps**:
