@@ -93,7 +93,7 @@ CHANGES: dict[str, Builtin] = {
     "put_text": CHANGE(
         "Put a text",
         "Stores a text as the document of a source, cut into passages, in the place of what the"
-        " source had.",
+        " source had. A conversation is not replaced: append_turns adds to it.",
         {
             "corpus": CORPUS,
             "source": string("Name of the document, such as notes/today.md.", minLength=1),

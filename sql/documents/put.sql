@@ -110,13 +110,12 @@ begin
       return;
     end if;
   end if;
-  if jsonb_array_length(documents) = 0 then
-    return;
-  end if;
+  if jsonb_array_length(documents) = 0 then return; end if;
   v_ahead := ragdb_internal.analysed_ahead(v_corpus, documents);
   v_corpus := ragdb_internal.lock_corpus(put_documents.corpus, 'write');
-  -- again, because another may have brought them meanwhile
+  -- the roots again, because another may have brought them meanwhile
   perform ragdb_internal.check_roots(v_corpus, documents),
+    ragdb_internal.check_conversations_stay(v_corpus, documents),
     ragdb_internal.bring_originals(v_corpus.corpus_id, documents);
   return query
     select w.*, (extract(epoch from clock_timestamp() - v_began) * 1000)::float8
@@ -130,8 +129,9 @@ comment on function ragdb.put_documents is
   '{…}, "chunks": [{"text", "start", "end", "tokens", "page", "heading": […], "citation": {"uri", '
   '"locator", …}}], "title", "language", "metadata": {…}, "external_id", "source_name", "pages", '
   '"etag", "root", "adopt", "links": [{"chunk", "target"}]}; those from "title" on, "page", '
-  '"heading" and "citation" may be missing. A source that came from another root is refused unless '
-  '"adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.';
+  '"heading" and "citation" may be missing. A source that came from another root, or that is a '
+  'conversation and would be a plain document, is refused unless "adopt" is true. Raises RG400, '
+  'RG401, RG404, RG409, RG412, RG413.';
 
 create or replace function ragdb.put_document(
   corpus text, doc_cid text, uri text, chunks jsonb, chunking jsonb, title text default null,

@@ -82,7 +82,9 @@ begin
     with source as materialized (
       select d.n, d.v - array['sources', 'edges'] as document,
         jsonb_build_object(
-          'uri', s.v -> 'uri', 'source_name', s.v -> 'source_name', 'etag', s.v -> 'etag')
+          'uri', s.v -> 'uri', 'source_name', s.v -> 'source_name', 'etag', s.v -> 'etag',
+          -- whatever is at this source here
+          'adopt', true)
           -- which a move brings
           || jsonb_strip_nulls(jsonb_build_object('root', s.v -> 'root')) as source,
         row_number() over (partition by d.n order by (s.v ->> 'uri') collate "C") as nth

@@ -75,6 +75,21 @@ def test_a_pulled_corpus_equals_the_peers(pair: tuple[Node, Node], corpus: str) 
     assert bob.db.get_turn(corpus, uuid(2)).role == ann.db.get_turn(corpus, uuid(2)).role
 
 
+def test_a_text_that_took_the_place_of_a_conversation_travels(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    put_conversation(ann.db.connection, corpus, conversation([message(1)], uri="chat"))
+    ann.publish(corpus)
+    bob.pull(ann, corpus)
+    ann.db.delete_source(corpus, "chat")
+    ann.put(corpus, "chat", "A note.")
+    ann.publish(corpus)
+    bob.pull(ann, corpus)
+    assert bob.texts(corpus)["chat"] == "A note."
+    assert same(ann, bob, corpus)
+
+
 def test_a_corpus_that_is_another_feed_here_takes_nothing_of_the_peers(
     pair: tuple[Node, Node], corpus: str
 ) -> None:

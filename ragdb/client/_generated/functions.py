@@ -2541,8 +2541,9 @@ class Functions(Caller):
         "heading": […], "citation": {"uri", "locator", …}}], "title", "language", "metadata":
         {…}, "external_id", "source_name", "pages", "etag", "root", "adopt", "links":
         [{"chunk", "target"}]}; those from "title" on, "page", "heading" and "citation" may be
-        missing. A source that came from another root is refused unless "adopt" is true.
-        Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        missing. A source that came from another root, or that is a conversation and would be
+        a plain document, is refused unless "adopt" is true. Raises RG400, RG401, RG404,
+        RG409, RG412, RG413.
         """
         return self._rows(calls.PUT_DOCUMENTS, rows.PutResult, locals())
 

@@ -161,6 +161,45 @@ def test_what_was_appended_stays_when_the_file_is_put_again(talk: Connection) ->
     refused(talk, "RG409", "chunk id", lambda: put(talk, "chat", again))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "put_text('chat', 'session:s2', 'a note')",
+        "put_text('chat', 'chat.jsonl#s1', 'a note')",
+        "put_texts('chat', '{one,two}', ids => '{other,session:s2}')",
+        "put_document('chat', 'sha256:' || repeat('0', 64), 'session:s2', '[]', '{}')",
+        "put_document('chat', 'sha256:' || repeat('0', 64), 'session:s2', '[]', '{}',"
+        " force => true)",
+    ],
+)
+def test_a_text_does_not_take_the_place_of_a_conversation(talk: Connection, call: str) -> None:
+    says = 'of corpus "chat" is a conversation'
+    refused(talk, "RG409", says, lambda: talk.execute(f"select from ragdb.{call}"))
+    assert {depths(talk)[uuid(n)] for n in (1, 11)} == {0}
+    append(talk, "chat", [message(13, [12])], "s2")
+    talk.execute("select ragdb.delete_document('chat', 'session:s2')")
+    talk.execute("select from ragdb.put_text('chat', 'session:s2', 'a note')")
+
+
+def test_a_file_is_what_it_says_now_be_it_a_conversation_or_not(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('chat')")
+    plain = {"uri": "chat.json", "root": "/chats", "doc_cid": "sha256:" + "0" * 64,
+             "media_type": "text/plain", "size_bytes": 0, "chunking": {}, "chunks": []}  # fmt: skip
+    talk = conversation([message(1)], uri="chat.json", root="/chats")
+
+    def put_plain(**more: Any) -> None:
+        any_db.execute("select ragdb.put_documents('chat', %s)", (json.dumps([plain | more]),))
+
+    put(any_db, "chat", talk)
+    put_plain()
+    assert depths(any_db) == {}
+    put(any_db, "chat", talk)
+    assert depths(any_db) == {uuid(1): 0}
+    refused(any_db, "RG409", "is a conversation", lambda: put_plain(root=None))
+    put_plain(root="/elsewhere", adopt=True)
+    assert depths(any_db) == {}
+
+
 def test_edges_join_sessions_and_documents(talk: Connection) -> None:
     page = guide(talk)
     assert (
