@@ -82,6 +82,30 @@ begin
   end if;
 end $$;
 
+-- Refuses documents in what is not a language. Raises RG412.
+create or replace function ragdb_internal.check_languages(documents jsonb) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad record;
+begin
+  select g.position, g.language into v_bad
+  from (
+    -- many documents have few languages
+    select d.v ->> 'language' as language, min(d.n) - 1 as position
+    from jsonb_array_elements(documents) with ordinality d (v, n)
+    group by 1 offset 0) g
+  where g.language is not null and ragdb_internal.language_code(g.language) is null
+  order by g.position limit 1;
+  if found then
+    raise exception 'document %: "language" is %, which is not a language', v_bad.position,
+        ragdb_internal.quote(v_bad.language)
+      using errcode = 'RG412', detail = 'documents count from 0; nothing was written',
+        hint = 'give its code, such as de, or leave it out';
+  end if;
+end $$;
+
 -- Refuses two documents of one source. Raises RG409.
 create or replace function ragdb_internal.check_uris(documents jsonb) returns void
 language plpgsql stable parallel safe
@@ -120,6 +144,7 @@ begin
           (ragdb_internal.limits()).call_documents);
   end if;
   perform ragdb_internal.check_document_fields(documents);
+  perform ragdb_internal.check_languages(documents);
   perform ragdb_internal.check_chunk_fields(documents);
   perform ragdb_internal.check_links(documents);
   perform ragdb_internal.check_uris(documents);

@@ -17,7 +17,8 @@ returns ragdb_internal.document_description
 language sql immutable parallel safe
 return row(
   given_description.document ->> 'title',
-  coalesce(given_description.document ->> 'language', given_description.default_language),
+  coalesce(ragdb_internal.language_code(given_description.document ->> 'language'),
+    given_description.default_language),
   given_description.document ->> 'media_type',
   coalesce(nullif(given_description.document -> 'metadata', 'null'), '{}'),
   given_description.document -> 'chunking',

@@ -129,14 +129,18 @@ begin atomic
 end;
 
 -- Returns the code of a language from a code or a name in English, as en, en-US or English; null
--- for what is neither.
+-- for what is neither. Codes come first: a name takes longer to look up, and documents have codes.
 create or replace function ragdb_internal.language_code(language text) returns text
 language sql immutable parallel safe
 return (
-  select coalesce(
-    (select c.language from ragdb_internal.text_configs() c where c.config = p.primary_part),
-    case when p.primary_part in ('nb', 'nn') then 'no'
-      when p.primary_part ~ '^[a-z]{2,3}$' then p.primary_part end)
+  select case
+    when p.primary_part in ('nb', 'nn') then 'no'
+    when p.primary_part = 'iw' then 'he'
+    when p.primary_part = 'in' then 'id'
+    when p.primary_part ~ '^[a-z]{2,3}$' then p.primary_part
+    when p.primary_part = 'estonian' then 'et' -- whose configuration PostgreSQL 16 lacks
+    else (select c.language from ragdb_internal.text_configs() c
+      where c.config = p.primary_part) end
   from (select pg_catalog.substring(
     pg_catalog.lower(pg_catalog.btrim(language_code.language) collate "C"),
     '^[^-_.]*') as primary_part) p);

@@ -69,7 +69,8 @@ begin
       using errcode = 'RG400', detail = 'it has 1 to 2000 bytes',
         hint = 'leave it out, and the document is called as its doc_cid';
   end if;
-  if length(title) > 2500 or language !~ '^[A-Za-z0-9-]{1,64}$'
+  if length(title) > 2500 or length(language) > 64
+    or language is not null and ragdb_internal.language_code(language) is null
     or coalesce(jsonb_typeof(metadata), 'null') not in ('object', 'null')
   then
     raise exception 'title, language or metadata is not what it must be'

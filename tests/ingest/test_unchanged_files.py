@@ -260,6 +260,23 @@ def test_a_source_that_is_taken_over_is_read_again(
     assert roots == {str(moved / "docs")}
 
 
+def test_a_text_that_was_put_gets_its_folder_with_one_event_and_the_same_chunks(
+    database: ragdb.Database, folder: Path
+) -> None:
+    for name in DOCS:
+        database.put_text("docs", name, (folder.parent / name).read_text())
+    assert database.ingest(folder, corpus="docs").unchanged == 3
+    told = database.connection.execute(
+        "select source, count(*), count(distinct chunks_hash), count(distinct document_hash)"
+        " from ragdb.events where corpus = 'docs' group by source order by source"
+    ).fetchall()
+    assert told == [(name, 2, 1, 2) for name in DOCS]
+    assert {row.root for row in database.known_sources("docs", DOCS)} == {str(folder)}
+    given = held(database)
+    assert database.ingest(folder, corpus="docs").unchanged == 3
+    assert held(database) == given
+
+
 def test_a_second_source_of_a_document_that_is_taken_over_is_read_again(
     database: ragdb.Database, reads: list[str], tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from ragdb.errors import (
     InvalidName,
     NotAuthorized,
 )
+from tests import refusal
 from tests.conftest import Connection
 
 
@@ -71,7 +72,7 @@ def test_the_corpus_that_a_text_makes_is_analysed_in_its_language(any_db: Connec
 def test_the_language_that_is_given_decides(db: Connection) -> None:
     for corpus, text, language, expected in (
         ("a", GERMAN, "fr", "french"), ("b", GERMAN, "zh", "english"), ("c", "Mut", "de", "german"),
-        ("d", GERMAN, "?", "german"),
+        ("d", GERMAN, "German", "german"),
     ):  # fmt: skip
         db.execute(
             "select from ragdb.put_text(%s, 'a.txt', %s, language => %s)", (corpus, text, language)
@@ -107,6 +108,28 @@ def test_a_text_has_the_language_that_it_is_in(any_db: Connection) -> None:
         """select source from ragdb.search('mixed', 'Vertrag', filter => '{"language": "de"}')"""
     ).fetchall()
     assert found == [("a",)]
+
+
+def test_a_language_is_stored_as_its_code_and_what_is_none_is_refused(any_db: Connection) -> None:
+    given = {"a": "German", "b": "pt_BR", "c": "nb", "d": "tlh"}
+    for source, language in given.items():
+        any_db.execute(
+            "select from ragdb.put_text('docs', %s, 'x', language => %s)", (source, language)
+        )
+    stored = [("a", "de"), ("b", "pt"), ("c", "no"), ("d", "tlh")]
+    assert languages(any_db, "docs") == stored
+    for call in ("put_text('docs', 'a', 'x', language => 'not a lang')",
+                 "put_text('new', 'a', 'x', language => '?')",
+                 "put_document('docs', 'sha256:' || repeat('0', 64), 'a', '[]', '{}',"
+                 " language => 'klingon')"):  # fmt: skip
+        error = refusal.refused(any_db, f"select from ragdb.{call}")
+        assert error.sqlstate == "RG412"
+        assert "which is not a language" in str(error.diag.message_primary)
+    assert languages(any_db, "docs") == stored
+    again = any_db.execute(
+        "select was_duplicate from ragdb.put_text('docs', 'a', 'x', language => 'de')"
+    )
+    assert again.fetchall() == [(True,)]
 
 
 def test_a_corpus_that_is_there_keeps_its_configuration(db: Connection) -> None:

@@ -42,6 +42,7 @@ BAD: list[tuple[Any, str, str]] = [
     ([{**GOOD, "title": ["x"]}], "RG412", '"title"'),
     ([{**GOOD, "title": "x" * 10001}], "RG412", '"title"'),
     ([{**GOOD, "language": ""}], "RG412", '"language"'),
+    ([GOOD, {**GOOD, "language": "e n"}], "RG412", 'document 1: "language" is "e n", which is not'),
     ([without("media_type")], "RG412", '"media_type"'),
     ([{**GOOD, "metadata": []}], "RG412", '"metadata"'),
     ([{**GOOD, "external_id": ""}], "RG412", '"external_id"'),

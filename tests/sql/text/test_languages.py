@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ragdb.readers.language import NAMES
+from ragdb.readers.language import NAMES, normalise
 from tests.conftest import Connection
 
 ARTICLES = json.loads((Path(__file__).parents[2] / "data/articles.json").read_text("utf-8"))
@@ -89,6 +89,26 @@ def test_a_language_is_given_by_its_code_or_its_name(db: Connection) -> None:
         for language in given
     }
     assert {language: row and row[0] for language, row in found.items()} == given
+
+
+def test_a_code_is_what_ingest_makes_of_it(any_db: Connection) -> None:
+    given = [
+        *NAMES,
+        *NAMES.values(),
+        "EN-us",
+        "Deutsch",
+        "nn",
+        "iw",
+        "in-ID",
+        " de ",
+        "e n",
+        "-",
+        "",
+    ]
+    found = any_db.execute(
+        "select ragdb_internal.language_code(g) from unnest(%s::text[]) g", [given]
+    )
+    assert [code for (code,) in found] == [normalise(one) for one in given]
 
 
 def test_over_half_of_the_texts_whose_language_is_known_decide(db: Connection) -> None:
