@@ -53,7 +53,7 @@ class Database(EmbeddingClient):
     def ask(  # type: ignore[override]  # beside the function's arguments it takes models
         self, corpus: str | None, question: str, **asking: Unpack[Asking]
     ) -> Answer:
-        """Answer a question from a corpus, with citations that were checked.
+        """Answer a question from a corpus (None: the only one), with citations that were checked.
 
         It is `ragdb.ask` with models: the answer consists of sentences of the corpus unless `model`
         names what writes it. Where the corpus does not say, `is_answered` is false, and `reason`

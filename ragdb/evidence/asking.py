@@ -85,12 +85,12 @@ def ask(db: Client, corpus: str | None, question: str, asking: Asking) -> Answer
     """
     if others := asking.keys() - Asking.__annotations__.keys():
         raise TypeError(unknown("ask", min(others), Asking.__annotations__))
-    contract, rag = asking.get("contract"), asking.get("rag")
-    source = db.ask_retriever(
-        corpus, asking.get("retriever"), rag, asking.get("k"), asking.get("rank_mode")
-    )
-    unit: Unit = "token" if source.max_context is None else "char"
-    policy = RagPolicy("on", source.k, True, source.max_context, True, unit)
+    contract = asking.get("contract")
+    source = _source(db, corpus, asking)
+    policy = RagPolicy("on", require_citations=True, enough_context_gate=True)
+    if source is not None:
+        unit: Unit = "token" if source.max_context is None else "char"
+        policy = replace(policy, top_k=source.k, max_context=source.max_context, unit=unit)
     engine = Engine(
         db,
         retriever=_retriever(db, source, asking),
@@ -98,7 +98,7 @@ def ask(db: Client, corpus: str | None, question: str, asking: Asking) -> Answer
         contract=contract,
         policy=None if contract else policy,
         planner=None if (plan := asking.get("plan")) is None else lambda _: plan,
-        name=rag,
+        name=asking.get("rag"),
         sentences=asking.get("sentences", 2),
         client=asking.get("client", "ragdb.ask"),
         told=asking.get("told"),
@@ -108,6 +108,17 @@ def ask(db: Client, corpus: str | None, question: str, asking: Asking) -> Answer
         return engine.run(question, asking.get("evidence", ()), **overrides)
     except RagError as error:
         return error.answer
+
+
+def _source(db: Client, corpus: str | None, asking: Asking) -> AskedRetriever | None:
+    """What queries are looked up by. Who brings evidence need not have a corpus."""
+    contract, retriever, rag = asking.get("contract"), asking.get("retriever"), asking.get("rag")
+    mode = asking.get("mode") or (contract.policy.mode if contract else "on")
+    takes_evidence = contract is None or contract.supports_rag
+    looks_up = mode != "off" and takes_evidence and not asking.get("evidence")
+    if not looks_up and corpus is retriever is rag is None:
+        return None
+    return db.ask_retriever(corpus, retriever, rag, asking.get("k"), asking.get("rank_mode"))
 
 
 def _overrides(asking: Asking, policy: RagPolicy) -> PolicyOverrides:
@@ -132,7 +143,9 @@ def _given(asking: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: asking[name] for name in names if asking.get(name) is not None}
 
 
-def _retriever(db: Client, source: AskedRetriever, asking: Asking) -> Retriever | None:
+def _retriever(db: Client, source: AskedRetriever | None, asking: Asking) -> Retriever | None:
+    if source is None:
+        return None
     how: Any = {
         "embed": asking.get("embed"),
         "rerank": asking.get("rerank"),
@@ -143,8 +156,6 @@ def _retriever(db: Client, source: AskedRetriever, asking: Asking) -> Retriever 
     }
     if source.retriever is not None:
         return PostgresRetriever(db, source.retriever, rag=source.rag, corpus=source.corpus, **how)
-    if source.corpus is None:
-        return None
     return CorpusRetriever(db, source.corpus, mode=source.mode, **how)
 
 

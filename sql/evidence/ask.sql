@@ -86,13 +86,17 @@ set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
 as $$
 declare
-  v_source constant ragdb.asked_retriever := ragdb.ask_retriever(
-    corpus, retriever, rag, k, rank_mode);
+  v_evidence constant jsonb := coalesce(evidence -> 'chunks', evidence, '[]');
+  -- who brings evidence need not have a corpus
+  v_source constant ragdb.asked_retriever := case
+    when coalesce(corpus, retriever, rag) is not null
+      or mode is distinct from 'off' and v_evidence = '[]'
+    then ragdb.ask_retriever(corpus, retriever, rag, k, rank_mode) end;
   v_lookup constant ragdb_internal.lookup := row(v_source, rerank, filter, record,
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id));
-  v_evidence constant jsonb := coalesce(evidence -> 'chunks', evidence, '[]');
   v_run jsonb := ragdb.ask_plan(question, jsonb_build_object(
-    'mode', coalesce(mode, 'on'), 'k', v_source.k, 'require_citations', require_citations,
+    'mode', coalesce(mode, 'on'), 'k', coalesce(v_source.k, k),
+    'require_citations', require_citations,
     'max_context', coalesce(max_context, v_source.max_context),
     'unit', case when max_context is null and v_source.max_context is not null then 'char' end,
     'gate', case when gate then jsonb_build_object('min_chunks', min_chunks,
@@ -106,9 +110,10 @@ begin
   return ragdb_internal.asked_answer(v_run);
 end $$;
 comment on function ragdb.ask is
-  'Answers a question (at most 10000 characters) from a corpus in its own words, with citations '
-  'that were checked, and records retrievals, gate and answer unless record is false. mode is off '
-  '(only evidence, chunks that the caller gives), auto (retrieves where the plan needs it), on or '
+  'Answers a question (at most 10000 characters) from a corpus (null: the only one that the caller '
+  'may read, or none where evidence is given) in its own words, with citations that were checked, '
+  'and records retrievals, gate and answer unless record is false. mode is off (only evidence, '
+  'chunks that the caller gives), auto (retrieves where the plan needs it), on or '
   'required (status failed and the reason where it cannot be met). k (1 to 1000, default 8), '
   'rank_mode and filter are those of ragdb.search, max_context counts tokens (four characters '
   'each), gate, min_chunks, min_score and min_coverage are those of '

@@ -56,6 +56,7 @@ declare
   v_named ragdb_internal.named_retriever;
 begin
   if coalesce(retriever, rag) is null then
+    v_asked.corpus := coalesce(corpus, ragdb_internal.only_corpus());
     return v_asked;
   end if;
   v_named := ragdb_internal.named_retriever(retriever, rag);
@@ -72,9 +73,10 @@ begin
   return v_asked;
 end $$;
 comment on function ragdb.ask_retriever is
-  'Returns what ragdb.ask looks up queries by: a corpus, or the retriever or rag of a contract '
-  'that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the retriever '
-  'declares) by rank_mode, which a retriever declares. Raises RG400, RG404, RG417, RG441.';
+  'Returns what ragdb.ask looks up queries by: a corpus, the only one that the caller may read '
+  'where nothing is named, or the retriever or rag of a contract that searches it, for k chunks '
+  '(1 to 1000; 8 of a corpus, or as many as the retriever declares) by rank_mode, which a '
+  'retriever declares. Raises RG400, RG404, RG417, RG441.';
 
 -- Returns what is found for a query, on record or not. Raises what ragdb.retrieve and
 -- ragdb.retrieve_with raise.

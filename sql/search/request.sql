@@ -91,6 +91,29 @@ return (
   from ragdb_internal.corpora_to_read() c
   where c.parts = 0 and c.moving is distinct from 'moved');
 
+-- Returns the name of the only corpus that the caller may read, where none is named. Raises RG400.
+create or replace function ragdb_internal.only_corpus() returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names constant text[] := array(
+    select distinct (ragdb_internal.whole_of(c)).name from ragdb.corpora c
+    where c.name = any (ragdb_internal.readable_corpora()) order by 1);
+begin
+  if v_names = '{}' then
+    raise exception 'there is no corpus to search'
+      using errcode = 'RG400', detail = 'no corpus can be read',
+        hint = 'ragdb.create_corpus() makes one';
+  elsif cardinality(v_names) > 1 then
+    raise exception 'there are % corpora, and this takes one', cardinality(v_names)
+      using errcode = 'RG400', detail = 'none is named, and several may be read',
+        hint = 'name one of ' || array_to_string(v_names[:8], ', ')
+          || coalesce(' and ' || nullif(greatest(cardinality(v_names) - 8, 0), 0) || ' more', '');
+  end if;
+  return v_names[1];
+end $$;
+
 -- Returns the rows of some corpora that the caller may read, each once, and of one that has parts
 -- those; null stands for all of them. Raises RG400, RG401, RG404.
 create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]

@@ -192,16 +192,16 @@ class Functions(Caller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> rows.AskedAnswer:
-        """Answers a question (at most 10000 characters) from a corpus in its own words, with
-        citations that were checked, and records retrievals, gate and answer unless record is
-        false. mode is off (only evidence, chunks that the caller gives), auto (retrieves
-        where the plan needs it), on or required (status failed and the reason where it cannot
-        be met). k (1 to 1000, default 8), rank_mode and filter are those of ragdb.search,
-        max_context counts tokens (four characters each), gate, min_chunks, min_score and
-        min_coverage are those of ragdb.rag_enough_context_gate, sentences (1 to 20) is the
-        most of an answer; plan replaces that of ragdb.rag_query_plan; retriever or rag name
-        one of a contract. Raises what ragdb.retrieve, ragdb.retrieve_with and
-        ragdb.record_answer raise.
+        """Answers a question (at most 10000 characters) from a corpus (null: the only one that
+        the caller may read, or none where evidence is given) in its own words, with citations
+        that were checked, and records retrievals, gate and answer unless record is false.
+        mode is off (only evidence, chunks that the caller gives), auto (retrieves where the
+        plan needs it), on or required (status failed and the reason where it cannot be met).
+        k (1 to 1000, default 8), rank_mode and filter are those of ragdb.search, max_context
+        counts tokens (four characters each), gate, min_chunks, min_score and min_coverage are
+        those of ragdb.rag_enough_context_gate, sentences (1 to 20) is the most of an answer;
+        plan replaces that of ragdb.rag_query_plan; retriever or rag name one of a contract.
+        Raises what ragdb.retrieve, ragdb.retrieve_with and ragdb.record_answer raise.
         """
         return self._row(calls.ASK, rows.AskedAnswer, locals())
 
@@ -230,10 +230,10 @@ class Functions(Caller):
         k: int | None = None,
         rank_mode: str | None = None,
     ) -> rows.AskedRetriever:
-        """Returns what ragdb.ask looks up queries by: a corpus, or the retriever or rag of a
-        contract that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the
-        retriever declares) by rank_mode, which a retriever declares. Raises RG400, RG404,
-        RG417, RG441.
+        """Returns what ragdb.ask looks up queries by: a corpus, the only one that the caller may
+        read where nothing is named, or the retriever or rag of a contract that searches it,
+        for k chunks (1 to 1000; 8 of a corpus, or as many as the retriever declares) by
+        rank_mode, which a retriever declares. Raises RG400, RG404, RG417, RG441.
         """
         return self._row(calls.ASK_RETRIEVER, rows.AskedRetriever, locals())
 

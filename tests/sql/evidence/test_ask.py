@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from ragdb.database import Database
+from ragdb.errors import InvalidArgument
 from ragdb.evidence.answers import RagError
 from ragdb.evidence.database import CorpusRetriever
 from ragdb.evidence.engine import Engine
@@ -111,6 +112,8 @@ def test_every_mode_retriever_and_gate_says_the_same_in_sql_and_in_python(
 ) -> None:
     for name, gate, evidence in itertools.product(CORPORA, [False, True], [(), (GOOD,)]):
         how = {"retriever": "Shelf"} if name == "contract" else {}
+        if name == "none" and mode != "off" and not evidence:
+            continue  # there are three corpora, one of which has to be named
         row = alike(base, CORPORA[name], QUESTION, mode=mode, gate=gate, evidence=evidence, **how)
         as_table = "good" if name == "contract" else name
         failure = expected(mode, as_table, gate, "supports", bool(evidence))
@@ -124,6 +127,39 @@ def test_every_mode_retriever_and_gate_says_the_same_in_sql_and_in_python(
         # the caller's evidence alone is of no retrieval
         found = retrieves and (as_table in ("good", "poor") or not evidence)
         assert (row.answer_id is not None) is (found and name != "none"), (name, gate, evidence)
+
+
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_the_only_corpus_need_not_be_named_and_of_several_the_choices_are(
+    base: Database, mode: Any
+) -> None:
+    for ask in (base.ask, lambda *args, **how: in_sql(base, *args, **how)):
+        with pytest.raises(InvalidArgument) as caught, base.connection.transaction():
+            ask(None, QUESTION, mode=mode)
+        assert caught.value.diag.message_primary == "there are 3 corpora, and this takes one"
+        assert caught.value.diag.message_hint == "name one of docs, sky, void"
+        with pytest.raises(InvalidArgument), base.connection.transaction():
+            base.ask(None, QUESTION, mode=mode, model=lambda given: {"answer": "Yes."})
+    for corpus in ("sky", "void"):
+        base.drop_corpus(corpus)
+    assert alike(base, None, QUESTION, mode=mode).status == "answered"
+    base.drop_corpus("docs")
+    base.create_corpus("whole")
+    for part in ("part-1", "part-2"):
+        base.create_corpus(part, part_of="whole")
+        base.put_text(part, f"{part}.md", "Gifts are refunded as vouchers.")
+    assert alike(base, None, QUESTION, mode=mode).status == "answered"
+
+
+def test_where_there_is_no_corpus_that_is_said(base: Database) -> None:
+    for corpus in ("docs", "sky", "void"):
+        base.restrict_corpus(corpus)
+    base.connection.execute("set role reader")
+    for ask in (base.ask, lambda *args, **how: in_sql(base, *args, **how)):
+        with pytest.raises(InvalidArgument) as caught, base.connection.transaction():
+            ask(None, QUESTION)
+        assert caught.value.diag.message_primary == "there is no corpus to search"
+        assert ask(None, QUESTION, mode="off").reason == "the mode is off"
 
 
 @pytest.mark.parametrize(
