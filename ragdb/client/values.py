@@ -33,18 +33,22 @@ def _dumps(value: Any) -> str:
 def sent(value: Any, kind: str, name: str, function: str) -> Any:
     """A dict or list for a jsonb argument is wrapped, and bytea[] written as text.
 
-    Raises TypeError for bytes where a text is wanted, InvalidArgument for a number that is no such.
-    psycopg raises it for what JSON has no type for.
+    Raises TypeError for bytes where a text is wanted and for a text where a list is, and
+    InvalidArgument for a number that is no such. psycopg raises it for what JSON has no type for.
     """
     if kind == "jsonb":
         return value if value is None or isinstance(value, Jsonb) else Jsonb(value, _dumps)
-    if kind == "bytea[]" and value is not None:
-        # psycopg doubles their backslashes without standard_conforming_strings
-        return [part if part is None else rf"\x{part.hex()}" for part in value]
     parts = value if isinstance(value, list | tuple) else (value,)
     if kind in ("text", "text[]") and any(isinstance(part, BYTES) for part in parts):
         # PostgreSQL would take them for a text of their hexadecimal digits
         raise TypeError(f"{function}() was given bytes for {name!r}: decode them")
+    if kind.endswith("[]"):
+        if isinstance(value, (str, *BYTES)):  # PostgreSQL would read a list in "{a,b}"
+            raise TypeError(f"{function}() was given {value[:80]!r} for {name!r}: give a list")
+        if kind == "bytea[]" and value is not None:
+            # psycopg doubles their backslashes without standard_conforming_strings
+            return [part if part is None else rf"\x{part.hex()}" for part in value]
+        return list(value) if isinstance(value, tuple) else value  # psycopg makes a row of a tuple
     if kind in MOST and isinstance(value, int | float | Decimal):
         most = MOST[kind]  # PostgreSQL says neither which value that is nor what it takes
         if value == value and not -most - 1 <= value <= most:

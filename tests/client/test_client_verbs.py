@@ -7,6 +7,7 @@ import builtins
 import copy
 import inspect
 import pickle
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import fields
@@ -61,6 +62,23 @@ def test_an_id_is_a_text_and_one_text_is_no_list_of_ids(db: ragdb.Database) -> N
     for ids_, said in (([5], "ids has one that is not a text but int"), ("x", "ids is a text")):
         with pytest.raises(TypeError, match=said):
             db.add(["The ladder."], ids=ids_, corpus="docs")  # type: ignore[arg-type]
+
+
+def test_a_text_is_not_taken_for_a_list(db: ragdb.Database) -> None:
+    given: tuple[tuple[str, str, Any], ...] = (
+        ("delete_sources", "uris", "{refunds}"),
+        ("delete_sources", "uris", "refunds"),
+        ("list_turns", "chunk_ids", "refunds"),
+    )
+    for verb, name, value in given:
+        said = rf"^{verb}\(\) was given {re.escape(repr(value))} for '{name}': give a list"
+        with pytest.raises(TypeError, match=said):
+            getattr(db, verb)("docs", value)
+    for vector in ("[1, 2]", b"1234"):
+        with pytest.raises(TypeError, match="for 'embedding': give a list"):
+            db.put_query_embedding("docs", "refunds", vector)  # type: ignore[arg-type]
+    assert ids(db.search("docs", "refunds")) == ["refunds"]
+    assert db.delete_sources("docs", ("nowhere", "neither")).documents_deleted == 0
 
 
 @pytest.mark.parametrize(
