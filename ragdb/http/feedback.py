@@ -12,16 +12,18 @@ from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
+from ragdb.http.recorded import served_answer
 from ragdb.http.records import served_trace
-from ragdb.http.routes import Count, InCorpus, Routes, Token, failures
+from ragdb.http.routes import Before, Count, InCorpus, Routes, Token, failures, next_after
 from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
 
 
 class Feedback(m.Body):
     """A verdict on a retrieval, on one hit of it, or on an answer from it."""
 
     verdict: Literal["good", "bad"]
-    trace_id: Annotated[UUID, Field(strict=False)]
+    trace_id: Annotated[UUID | None, Field(strict=False, description="Else the answer's.")] = None
     answer_id: Annotated[UUID | None, Field(strict=False)] = None
     chunk_id: m.ChunkId | None = None
     comment: Annotated[str | None, Field(max_length=4000)] = None
@@ -32,7 +34,7 @@ class FeedbackAnswer(BaseModel):
     feedback_id: UUID
 
 
-class FeedbackList(BaseModel):
+class FeedbackList(m.Latest):
     feedback: list[rows.ListFeedbackRow]
 
 
@@ -66,7 +68,12 @@ def register(app: FastAPI, server: Server) -> None:
     async def record_feedback(request: Request, body: Feedback, _: Token) -> Answer:
         """Record what a person says of a retrieval, of a hit of it, or of an answer."""
         async with server.transaction(request) as db:
-            await served_trace(db, body.trace_id)
+            if body.trace_id is not None:
+                await served_trace(db, body.trace_id)
+            elif body.answer_id is not None:
+                await served_answer(db, body.answer_id)
+            else:
+                raise Refused(400, "BAD_REQUEST", "neither trace_id nor answer_id is given")
             made = await db.record_feedback(
                 body.verdict,
                 body.trace_id,
@@ -84,12 +91,14 @@ def register(app: FastAPI, server: Server) -> None:
         corpus: InCorpus = None,
         since: Annotated[AwareDatetime | None, Query(description="Given then or later.")] = None,
         count: Count = 50,
+        before: Before = None,
     ) -> Answer:
         """List the latest feedback of the role and on its retrievals; for an auditor, all."""
         async with server.transaction(request) as db:
             named = server.served(corpus) if corpus is not None else None
-            listed = await db.list_feedback(named, since, count)
-        return Answer({"feedback": personal.served(listed, "corpus_name")})
+            listed = await db.list_feedback(named, since, count, before)
+        shown = personal.served(listed, "corpus_name")
+        return Answer({"feedback": shown, "next": next_after(listed, count, "feedback_id")})
 
     @routes.get("/api/feedback/cases", response_model=FeedbackCases, responses=failures(404, 409))
     async def feedback_cases(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,6 +33,12 @@ class Body(BaseModel):
     """A field that nothing obeys is refused, and one of another type is not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Latest(BaseModel):
+    """What was recorded, newest first; the next page begins before `next`, null at the end."""
+
+    next: UUID | None
 
 
 class PolicyRef(Body):

@@ -9,11 +9,13 @@ from fastapi import FastAPI, Path, Query, Request
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from ragdb.client._generated import rows
+from ragdb.client.client import AsyncClient
 from ragdb.client.counting import LISTED
 from ragdb.client.rows import record
+from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import After, Count, Prefix, Routes, Token, failures, next_after
+from ragdb.http.routes import After, Before, Count, Prefix, Routes, Token, failures, next_after
 from ragdb.http.server import Server
 
 Corpus = Annotated[
@@ -22,7 +24,7 @@ Corpus = Annotated[
 Since = Annotated[AwareDatetime | None, Query(description="Only what was recorded from then on.")]
 
 
-class Answers(BaseModel):
+class Answers(m.Latest):
     answers: list[rows.RecordedAnswer]
 
 
@@ -32,7 +34,7 @@ class AnswerWithCitations(BaseModel):
     citations: list[rows.ListCitationsRow]
 
 
-class Gates(BaseModel):
+class Gates(m.Latest):
     gates: list[rows.RecordedGate]
 
 
@@ -92,29 +94,42 @@ def register(app: FastAPI, server: Server) -> None:
 def _add_evidence(routes: Routes, server: Server) -> None:
     @routes.get("/api/answers", response_model=Answers)
     async def list_answers(
-        request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
+        request: Request,
+        _: Token,
+        corpus: Corpus = None,
+        since: Since = None,
+        count: Count = 50,
+        before: Before = None,
     ) -> Answer:
         """List recorded answers, newest first, with the verdict on their citations."""
         _check(server, corpus)
         async with server.transaction(request) as db:
-            return Answer({"answers": personal.served(await db.list_answers(corpus, since, count))})
+            listed = await db.list_answers(corpus, since, count, before)
+        shown = personal.served(listed)
+        return Answer({"answers": shown, "next": next_after(listed, count, "answer_id")})
 
     @routes.get("/api/answers/{id}", response_model=AnswerWithCitations)
     async def get_answer(request: Request, id: UUID, _: Token) -> Answer:
         """Return a recorded answer with the chunks that it cites and what is wrong with each."""
         async with server.transaction(request) as db:
-            found = await db.get_answer(id)
-            personal.check_served(found.corpus, "ANSWER_NOT_FOUND")
+            found = await served_answer(db, id)
             return Answer({"answer": found, "citations": list(await db.list_citations(id))})
 
     @routes.get("/api/gates", response_model=Gates)
     async def list_gates(
-        request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
+        request: Request,
+        _: Token,
+        corpus: Corpus = None,
+        since: Since = None,
+        count: Count = 50,
+        before: Before = None,
     ) -> Answer:
         """List the decisions whether evidence was enough, newest first."""
         _check(server, corpus)
         async with server.transaction(request) as db:
-            return Answer({"gates": personal.served(await db.list_gates(corpus, since, count))})
+            listed = await db.list_gates(corpus, since, count, before)
+        shown = personal.served(listed)
+        return Answer({"gates": shown, "next": next_after(listed, count, "gate_id")})
 
     @routes.get("/api/unanswered", response_model=Unanswered)
     async def list_unanswered(
@@ -192,6 +207,12 @@ def _add_state(app: FastAPI, server: Server) -> None:
         server.served(corpus)
         async with server.transaction(request) as db:
             return Answer({"points": list(await db.map_corpus(corpus, count, query))})
+
+
+async def served_answer(db: AsyncClient, id: UUID) -> rows.RecordedAnswer:
+    answer = await db.get_answer(id)
+    personal.check_served(answer.corpus, "ANSWER_NOT_FOUND")
+    return answer
 
 
 def _check(server: Server, corpus: str | None) -> None:

@@ -22,7 +22,7 @@ from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.corpora import CORPUS, Corpus, Dropped
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Count, InCorpus, Routes, Token, failures, next_after
+from ragdb.http.routes import Before, Count, InCorpus, Routes, Token, failures, next_after
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -97,7 +97,7 @@ class CorpusEvents(BaseModel):
     next: int
 
 
-class Traces(BaseModel):
+class Traces(m.Latest):
     traces: list[RetrievalTraces]
 
 
@@ -120,7 +120,7 @@ def register(app: FastAPI, server: Server) -> None:
         min_elapsed_ms: Annotated[
             float | None, Query(ge=0, description="Milliseconds that the search took at least.")
         ] = None,
-        before: Annotated[UUID | None, Query(description="Last id of the page before.")] = None,
+        before: Before = None,
     ) -> Answer:
         """List the role's latest retrievals, newest first; an auditor's list has all roles'."""
         async with server.transaction(request) as db:
@@ -128,7 +128,8 @@ def register(app: FastAPI, server: Server) -> None:
             listed = await db.list_traces(
                 named, since, count, until, mode, outcome, min_elapsed_ms, before
             )
-        return Answer({"traces": personal.served(listed)})
+        shown = personal.served(listed)
+        return Answer({"traces": shown, "next": next_after(listed, count, "id")})
 
     @traces.get("/api/traces/{id}", response_model=TraceAnswer)
     async def get_trace(request: Request, id: UUID, _: Token) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
+from uuid import UUID
 
 from fastapi import FastAPI, Query, Security
 from fastapi.security import HTTPBearer
@@ -34,6 +35,7 @@ Token = Annotated[Any, Security(bearer)]
 Count = Annotated[int, Query(ge=1, le=10000)]
 Prefix = Annotated[str, Query(max_length=64, description="How names of corpora begin.")]
 After = Annotated[str, Query(max_length=64, description="The last name seen.")]
+Before = Annotated[UUID | None, Query(description="next of the page before.")]
 InCorpus = Annotated[m.Corpus, Query()]
 
 

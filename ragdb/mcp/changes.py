@@ -202,10 +202,12 @@ CHANGES: dict[str, Builtin] = {
             "verdict": string("What the person thinks.", enum=["good", "bad"]),
             "trace_id": TRACE,
             "chunk_id": string("The hit, where it is about one.", minLength=1),
-            "answer_id": string("The answer, where it is about one.", format="uuid"),
+            "answer_id": string(
+                "The answer, where it is about one; it may stand in for trace_id.", format="uuid"
+            ),
             "comment": string("What the person added.", maxLength=4000),
         },
-        ("verdict", "trace_id"),
+        ("verdict",),
         writing.record_feedback,
         result(feedback_id={"type": "string"}),
     ),

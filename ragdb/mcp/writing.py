@@ -83,8 +83,13 @@ def decide_proposal(served: Served, arguments: Json) -> Json:
 
 
 def record_feedback(served: Served, arguments: Json) -> Json:
+    if not arguments.keys() & {"trace_id", "answer_id"}:
+        raise ToolError("give trace_id or answer_id")
     with served.changing() as db:
-        served.trace(db, arguments["trace_id"])
+        if "trace_id" in arguments:
+            served.trace(db, arguments["trace_id"])
+        else:
+            served.check(db.get_answer(arguments["answer_id"]).corpus)
         return {"feedback_id": str(db.record_feedback(**arguments, client=CLIENT))}
 
 

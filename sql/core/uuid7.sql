@@ -41,6 +41,12 @@ return (pg_catalog.lpad(pg_catalog.to_hex((1000 * extract(epoch from greatest(
     least(first_uuid7.at, '9999-12-31 00:00:00+00'), '1970-01-01 00:00:00+00')))::bigint), 12, '0')
   || '00000000000000000000')::uuid;
 
+-- Returns the greatest UUID: a list that shows the latest first begins below it, and its next page
+-- below the last id of the page before.
+create or replace function ragdb_internal.last_uuid() returns uuid
+language sql immutable parallel safe
+return 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid;
+
 -- The first and the last id that begin with some digits.
 create type ragdb_internal.id_range as (low uuid, high uuid);
 

@@ -83,7 +83,8 @@ comment on function ragdb.record_feedback is
   'and 25006 where nothing can be written.';
 
 create or replace function ragdb.list_feedback(
-  corpus text default null, since timestamptz default null, count integer default 50)
+  corpus text default null, since timestamptz default null, count integer default 50,
+  before uuid default null)
 returns table (
   feedback_id uuid, created_at timestamptz, corpus_name text, trace_id uuid, answer_id uuid,
   chunk_id text, verdict text, comment text, query_text text, client text, caller text)
@@ -111,6 +112,7 @@ begin
             where n.corpus_id = c.corpus_id
               -- by id: by time those of other corpora would be read
               and n.id >= v_first and coalesce(n.created_at >= list_feedback.since, true)
+              and n.id < coalesce(list_feedback.before, ragdb_internal.last_uuid())
               and exists (select from unnest(v_askers) a where a is null
                 or ragdb_internal.is_of_asker(n.caller, n.caller_oid, n.created_at, a)
                 or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a))
@@ -120,7 +122,7 @@ end $$;
 comment on function ragdb.list_feedback is
   'Returns the latest feedback of the caller and on the caller''s retrievals, newest first, of one '
   'corpus or of all, given at or after since; for an auditor that of every role. count is 1 to '
-  '10000. Raises RG400, RG404.';
+  '10000, before the last id of the page before. Raises RG400, RG404.';
 
 -- Returns the spans that feedback judged, by question: the good verdicts less the bad ones. The
 -- last word of each role on each thing, about a chunk that still has the text that was judged. A

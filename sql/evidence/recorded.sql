@@ -44,7 +44,8 @@ return exists (
 -- Definer, like those below: the tables are granted to nobody. Ids are in the order of time, so
 -- each corpus is one range of each partition's key, read backwards.
 create or replace function ragdb.list_answers(
-  corpus text default null, since timestamptz default null, count integer default 50)
+  corpus text default null, since timestamptz default null, count integer default 50,
+  before uuid default null)
 returns setof ragdb.recorded_answer
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -59,6 +60,7 @@ begin
       select n.* from unnest(ragdb_internal.traced_corpora(corpus)) c
         cross join lateral (select e.* from ragdb.evidence_answers e
           where e.corpus_id = c and e.created_at >= coalesce(list_answers.since, '-infinity')
+            and e.id < coalesce(list_answers.before, ragdb_internal.last_uuid())
           order by e.id desc limit list_answers.count) n
       order by n.id desc limit list_answers.count) a
       join ragdb.corpora k on k.corpus_id = a.corpus_id
@@ -66,10 +68,12 @@ begin
 end $$;
 comment on function ragdb.list_answers is
   'Returns the latest recorded answers, newest first, of one corpus or of all that the caller may '
-  'read, recorded at or after since; count is 1 to 10000. Raises RG400, RG404.';
+  'read, recorded at or after since; count is 1 to 10000, before the last id of the page before. '
+  'Raises RG400, RG404.';
 
 create or replace function ragdb.list_gates(
-  corpus text default null, since timestamptz default null, count integer default 50)
+  corpus text default null, since timestamptz default null, count integer default 50,
+  before uuid default null)
 returns setof ragdb.recorded_gate
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -84,6 +88,7 @@ begin
       select n.* from unnest(ragdb_internal.traced_corpora(corpus)) c
         cross join lateral (select e.* from ragdb.evidence_gates e
           where e.corpus_id = c and e.created_at >= coalesce(list_gates.since, '-infinity')
+            and e.id < coalesce(list_gates.before, ragdb_internal.last_uuid())
           order by e.id desc limit list_gates.count) n
       order by n.id desc limit list_gates.count) g
       join ragdb.corpora k on k.corpus_id = g.corpus_id
@@ -93,8 +98,8 @@ begin
 end $$;
 comment on function ragdb.list_gates is
   'Returns the latest recorded decisions whether evidence was enough, newest first, of one corpus '
-  'or of all that the caller may read, recorded at or after since; count is 1 to 10000. Raises '
-  'RG400, RG404.';
+  'or of all that the caller may read, recorded at or after since; count is 1 to 10000, before the '
+  'last id of the page before. Raises RG400, RG404.';
 
 -- Returns a recorded answer of a corpus whose answers the caller may read. Raises RG407.
 create or replace function ragdb_internal.open_answer(answer_id uuid)

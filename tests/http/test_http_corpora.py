@@ -303,6 +303,55 @@ def test_cases_of_feedback_come_in_pages(library: Api) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("path", "rows", "id"),
+    [
+        ("/api/traces", "traces", "id"),
+        ("/api/feedback", "feedback", "feedback_id"),
+        ("/api/answers", "answers", "answer_id"),
+        ("/api/gates", "gates", "gate_id"),
+    ],
+)
+def test_the_latest_come_in_pages(library: Api, path: str, rows: str, id: str) -> None:
+    asked = [ask(library, question) for question in ("what is a deposit", "what of a trailer")]
+    for answered in asked:
+        verdict = {"verdict": "good", "answer_id": answered["trace_summary"]["answer_id"]}
+        assert library("POST", "/api/feedback", verdict).status == 201
+    whole = library("GET", f"{path}?count=10000").body
+    assert whole["next"] is None
+    paged: list[Any] = []
+    before = ""
+    while before is not None:
+        page = library("GET", f"{path}?corpus=handbook&count=1{before}").body
+        paged += page[rows]
+        before = page["next"] and f"&before={page['next']}"
+    assert paged == [row for row in whole[rows] if "handbook" in row.values()]
+    assert len(paged) >= 2
+    assert library("GET", f"{path}?before=x").status == 400
+
+
+def test_an_answer_stands_for_its_trace_in_a_verdict(library: Api) -> None:
+    answered = ask(library, "what is a deposit")
+    answer_id = answered["trace_summary"]["answer_id"]
+    body = {"verdict": "bad", "answer_id": answer_id, "comment": "by its answer"}
+    made = library("POST", "/api/feedback", body)
+    assert made.status == 201, made.body
+    (kept,) = library("GET", "/api/feedback?count=1").body["feedback"]
+    assert kept["feedback_id"] == made.body["feedback_id"]
+    assert (kept["trace_id"], kept["answer_id"]) == (answered["trace_id"], answer_id)
+    refused = library("POST", "/api/feedback", {"verdict": "bad"})
+    assert (refused.status, refused.body["code"]) == (400, "BAD_REQUEST")
+    body["answer_id"] = "00000000-0000-7000-8000-000000000000"
+    assert library("POST", "/api/feedback", body).status == 404
+
+
+def ask(library: Api, question: str) -> dict[str, Any]:
+    answered = library("POST", "/api/ask", {"question": question, "corpus": "handbook"})
+    assert answered.body["trace_summary"]["answer_id"], answered.body
+    found: dict[str, Any] = answered.body
+    return found
+
+
 def test_the_slice_of_an_anchor_is_what_the_token_route_takes(library: Api) -> None:
     made = library("POST", "/api/slice", {"anchor_turn_id": ANCHOR_OF_DESK}).body["slice"]
     assert library("POST", "/api/verify_token", made).body == {"valid": True, "reason": None}

@@ -1238,6 +1238,19 @@ def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     assert (str(kept.feedback_id), kept.comment, kept.client) == (
         given["feedback_id"], "Yes.", "ragdb mcp",
     )  # fmt: skip
+    assert call(dsn, "record_feedback", {"verdict": "bad"}, write=True) == (
+        "give trace_id or answer_id"
+    )
+    question = {"corpus": "mine", "question": "How long is a kite lent?"}
+    asked = call(dsn, "ask", question, record=True)
+    of_answer = {"verdict": "bad", "answer_id": asked["trace_summary"]["answer_id"]}
+    assert "not served" in call(dsn, "record_feedback", of_answer, write=True, corpora=["docs"])
+    assert call(dsn, "record_feedback", of_answer, write=True)["feedback_id"]
+    with ragdb.connect(dsn) as db:
+        newest = db.list_feedback("mine")[0]
+    assert (str(newest.trace_id), str(newest.answer_id)) == (
+        asked["trace_id"], of_answer["answer_id"],
+    )  # fmt: skip
     keeps_its_own_turns(dsn)
     (document, *_) = call(dsn, "list_documents", {"corpus": "mine"})["documents"]
     assert call(dsn, "fetch", {"id": document["id"]})["text"] == "A kite is lent for a week."

@@ -120,6 +120,20 @@ def test_a_list_reads_what_it_shows(listed: Connection, call: str, most: int, pl
     assert read.rows <= most, read
 
 
+@pytest.mark.parametrize("plans", matrix.PLANS)
+@pytest.mark.parametrize(
+    ("call", "id"), [("list_feedback", "feedback_id"), ("list_gates", "gate_id")]
+)
+def test_a_late_page_reads_what_it_shows(
+    listed: Connection, call: str, id: str, plans: str
+) -> None:
+    rows = listed.execute(f"select {id} from ragdb.{call}('c', count => {MANY})").fetchall()
+    page = f"select * from ragdb.{call}('c', count => 10, before => %s)"
+    read = matrix.measure(listed, lambda _, __: (page, rows[MANY // 2]), "c", plans)
+    assert read.returned == 10
+    assert read.rows <= 150, read
+
+
 ASKED = (
     "select coalesce(sum(calls), 0) from pg_stat_xact_user_functions where funcname = 'own_askers'"
 )

@@ -979,7 +979,11 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.LIST_ACCESS_EVENTS, rows.AccessEvents, locals())
 
     async def list_answers(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        before: UUID | str | None = None,
     ) -> Rows[rows.RecordedAnswer]:
         return await self._rows(calls.LIST_ANSWERS, rows.RecordedAnswer, locals())
 
@@ -1066,12 +1070,20 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def list_feedback(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        before: UUID | str | None = None,
     ) -> Rows[rows.ListFeedbackRow]:
         return await self._rows(calls.LIST_FEEDBACK, rows.ListFeedbackRow, locals())
 
     async def list_gates(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        before: UUID | str | None = None,
     ) -> Rows[rows.RecordedGate]:
         return await self._rows(calls.LIST_GATES, rows.RecordedGate, locals())
 

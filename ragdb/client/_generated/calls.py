@@ -626,7 +626,8 @@ LIST_ACCESS_EVENTS = Call(
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
 )
 LIST_ANSWERS = Call(
-    "list_answers", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
+    "list_answers",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer", "before": "uuid"},
 )
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"})
 LIST_BLOBS = Call("list_blobs", {"after": "text", "count": "integer"})
@@ -669,10 +670,12 @@ LIST_FAILED_EMBEDDINGS = Call(
     "list_failed_embeddings", {"corpus": "text", "after": "text", "count": "integer"}
 )
 LIST_FEEDBACK = Call(
-    "list_feedback", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
+    "list_feedback",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer", "before": "uuid"},
 )
 LIST_GATES = Call(
-    "list_gates", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
+    "list_gates",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer", "before": "uuid"},
 )
 LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})

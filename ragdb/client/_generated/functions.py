@@ -1829,10 +1829,15 @@ class Functions(Caller):
         return self._rows(calls.LIST_ACCESS_EVENTS, rows.AccessEvents, locals())
 
     def list_answers(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        before: UUID | str | None = None,
     ) -> Rows[rows.RecordedAnswer]:
         """Returns the latest recorded answers, newest first, of one corpus or of all that the
-        caller may read, recorded at or after since; count is 1 to 10000. Raises RG400, RG404.
+        caller may read, recorded at or after since; count is 1 to 10000, before the last id
+        of the page before. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_ANSWERS, rows.RecordedAnswer, locals())
 
@@ -1986,20 +1991,28 @@ class Functions(Caller):
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, locals())
 
     def list_feedback(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        before: UUID | str | None = None,
     ) -> Rows[rows.ListFeedbackRow]:
         """Returns the latest feedback of the caller and on the caller's retrievals, newest
         first, of one corpus or of all, given at or after since; for an auditor that of every
-        role. count is 1 to 10000. Raises RG400, RG404.
+        role. count is 1 to 10000, before the last id of the page before. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_FEEDBACK, rows.ListFeedbackRow, locals())
 
     def list_gates(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        before: UUID | str | None = None,
     ) -> Rows[rows.RecordedGate]:
         """Returns the latest recorded decisions whether evidence was enough, newest first, of
         one corpus or of all that the caller may read, recorded at or after since; count is 1
-        to 10000. Raises RG400, RG404.
+        to 10000, before the last id of the page before. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_GATES, rows.RecordedGate, locals())
 

@@ -197,8 +197,10 @@ def test_a_page_of_the_latest_is_of_all_nodes(router: Connection) -> None:
     newest, *others = [id for (id,) in router.execute(page, (None,))]
     assert [newest, *others] == [made[0], made[0], made[1]]
     assert [id for (id,) in router.execute(page, (made[1],))] == [made[2]] * 2
-    said = "select trace_id from ragdb_at.list_feedback(count => 2)"
-    assert [id for (id,) in router.execute(said)] == [made[0]] * 2
+    said = "select trace_id, feedback_id from ragdb_at.list_feedback(count => 2, before => %s)"
+    first = router.execute(said, (None,)).fetchall()
+    assert [id for id, _ in first] == [made[0]] * 2
+    assert [id for id, _ in router.execute(said, (first[-1][1],))] == [made[1]] * 2
 
 
 def test_the_counts_of_all_nodes_are_added_up(router: Connection) -> None:

@@ -153,6 +153,36 @@ def test_questions_of_one_moment_are_listed_by_corpus_with_the_greatest_trace(
     assert rows == [(name, 2, max(asked[name])) for name in names[:5]]
 
 
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [("list_answers", "answer_id"), ("list_gates", "gate_id"), ("list_feedback", "feedback_id")],
+)
+def test_the_latest_come_in_pages(docs: Connection, name: str, id: str) -> None:
+    docs.execute("select ragdb.create_corpus('more')")
+    put(docs, {"a.md": "refunds"}, "more")
+    for moment in ("2026-03-01 10:00", "2026-03-31 23:59:59.999", "2026-04-01"):
+        # several of one moment, whose ids alone differ
+        docs.execute("select set_config('ragdb.now', %s, true)", (f"{moment}+00",))
+        for _ in range(2):
+            made = answer(docs, "refunds take fourteen")
+            docs.execute("select ragdb.record_feedback('good', answer_id => %s)", (made,))
+            docs.execute("select from ragdb.retrieve('more', 'refunds')")
+            docs.execute("select ragdb.record_feedback('bad', ragdb.last_trace_id())")
+            docs.execute(
+                "select ragdb.record_gate('refunds',"
+                " ragdb.build_evidence_pack(ragdb.last_trace_id()))"
+            )
+    listed = f"select {id} from ragdb.{name}(%s, %s, %s, %s)"
+    for corpus, since in ((None, None), ("docs", None), (None, "2026-03-31")):
+        whole = [row for (row,) in docs.execute(listed, (corpus, since, 10000, None))]
+        paged: list[Any] = []
+        while page := docs.execute(listed, (corpus, since, 2, (paged or [None])[-1])).fetchall():
+            assert len(page) <= 2
+            paged += [row for (row,) in page]
+        assert paged == whole == sorted(set(whole), reverse=True)
+        assert len(whole) >= 4
+
+
 @pytest.mark.parametrize("name", ["list_answers", "list_gates", "list_unanswered"])
 @pytest.mark.parametrize("count", [0, 10001, None])
 def test_a_count_out_of_range_is_refused(docs: Connection, name: str, count: int | None) -> None:
