@@ -217,7 +217,8 @@ class Functions(Caller):
         go on with. policy has mode (off, auto, on, required), k (1 to 1000), max_context (1
         to 10000000, in unit token or char), gate (thresholds; null weighs nothing),
         require_citations and more; plan is that of a model, or plan_problem what is wrong
-        with it. The run has queries to look up, or none and the reason in summary, or status
+        with it. The run has queries to look up and depth, how many chunks each (k; five times
+        as many, 50 at most, for "What is X?"), or none and the reason in summary, or status
         failed and the reason. Raises RG400, RG404, RG413.
         """
         return self._value(calls.ASK_PLAN, locals())
