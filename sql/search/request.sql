@@ -93,7 +93,7 @@ return (
 
 -- Returns the name of the only corpus that the caller may read, where none is named. Raises RG400.
 create or replace function ragdb_internal.only_corpus() returns text
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
