@@ -84,6 +84,8 @@ def argument_type(argument: Argument) -> str:
 def python_default(argument: Argument) -> str:
     """A default of SQL as a Python literal."""
     value = argument.default or ""
+    if value == "'{}'" and argument.type.endswith("[]"):
+        return "()"
     if value.lower() == "null":
         return "None"
     if value in ("true", "false"):

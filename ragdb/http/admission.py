@@ -71,7 +71,9 @@ class Arrivals:
         self.by_address[address] += 1
         return address
 
-    def end(self, address: str) -> None:
+    def end(self, address: str | None) -> None:
+        if address is None:  # it did not begin
+            return
         self.by_address[address] -= 1
         if not self.by_address[address]:
             del self.by_address[address]

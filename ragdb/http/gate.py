@@ -190,11 +190,9 @@ class Gate:
             arriving = await self.arrivals.begin(scope.get("client"))
             if arriving is None:
                 refused = self._busy(scope)
-        # others may have come to work while this one waited to arrive
-        if refused is None and self._is_full(scope):
+        if refused is None and self._is_full(scope):  # others came while it waited to arrive
             refused = self._busy(scope)
-            if arriving is not None:
-                self.arrivals.end(arriving)
+            self.arrivals.end(arriving)
         if refused is not None:
             await refused(scope, receive, send)
             return

@@ -20,9 +20,12 @@ return pg_catalog.regexp_match(pg_catalog.regexp_replace(sentence, '\([^)]*\)', 
 -- small letters, because a capital within parts a word.
 create or replace function ragdb_internal.meant_lexemes(question text, config text) returns text[]
 language sql immutable parallel safe
-return pg_catalog.tsvector_to_array(ragdb_internal.lexemes(pg_catalog.lower(coalesce(
-  ragdb_internal.asked_meaning(ragdb_internal.asked_for(question), config), '') collate "C"),
-  config));
+return coalesce((
+  select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
+    pg_catalog.lower(m.meant collate "C"), meant_lexemes.config))
+  from ragdb_internal.asked_meaning(
+    ragdb_internal.asked_for(question), meant_lexemes.config) m (meant)
+  where m.meant is not null), '{}');
 
 -- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
 -- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not.

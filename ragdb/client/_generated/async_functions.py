@@ -271,7 +271,7 @@ class AsyncFunctions(AsyncCaller):
         lease: timedelta | str = "00:01:00",
         only_corpus: str | None = None,
         only_embedder: str | None = None,
-        except_embedders: Sequence[str] = "{}",
+        except_embedders: Sequence[str] = (),
     ) -> Rows[rows.ClaimEmbeddingsRow]:
         return await self._rows(calls.CLAIM_EMBEDDINGS, rows.ClaimEmbeddingsRow, locals())
 
@@ -281,7 +281,7 @@ class AsyncFunctions(AsyncCaller):
         count: int = 1,
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
-        except_corpora: Sequence[str] = "{}",
+        except_corpora: Sequence[str] = (),
     ) -> Rows[rows.ClaimIngestJobsRow]:
         return await self._rows(calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, locals())
 
@@ -1283,7 +1283,7 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(calls.PARSE_CONTRACT, locals())
 
     async def part_statistics(
-        self, corpus: str, parts: Sequence[str] = "{}"
+        self, corpus: str, parts: Sequence[str] = ()
     ) -> Rows[rows.PartStatisticsRow]:
         return await self._rows(calls.PART_STATISTICS, rows.PartStatisticsRow, locals())
 

@@ -492,7 +492,7 @@ class Functions(Caller):
         lease: timedelta | str = "00:01:00",
         only_corpus: str | None = None,
         only_embedder: str | None = None,
-        except_embedders: Sequence[str] = "{}",
+        except_embedders: Sequence[str] = (),
     ) -> Rows[rows.ClaimEmbeddingsRow]:
         """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
         the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
@@ -508,7 +508,7 @@ class Functions(Caller):
         count: int = 1,
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
-        except_corpora: Sequence[str] = "{}",
+        except_corpora: Sequence[str] = (),
     ) -> Rows[rows.ClaimIngestJobsRow]:
         """Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1
         s to 1 day), of one or all corpora that the caller may write but some, with the
@@ -2417,7 +2417,7 @@ class Functions(Caller):
         return self._value(calls.PARSE_CONTRACT, locals())
 
     def part_statistics(
-        self, corpus: str, parts: Sequence[str] = "{}"
+        self, corpus: str, parts: Sequence[str] = ()
     ) -> Rows[rows.PartStatisticsRow]:
         """Returns what the statistics of a corpus count of each of its parts, here and on other
         servers (is_elsewhere): chunks, lexemes with each occurrence, and their SHA-256; of
