@@ -19,13 +19,18 @@ return pg_catalog.regexp_match(pg_catalog.regexp_replace(sentence, '\([^)]*\)', 
 -- Returns the lexemes of what a question asks the meaning of; none where it asks something else. In
 -- small letters, because a capital within parts a word.
 create or replace function ragdb_internal.meant_lexemes(question text, config text) returns text[]
-language sql immutable parallel safe
-return coalesce((
-  select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
-    pg_catalog.lower(m.meant collate "C"), meant_lexemes.config))
-  from ragdb_internal.asked_meaning(
-    ragdb_internal.asked_for(question), meant_lexemes.config) m (meant)
-  where m.meant is not null), '{}');
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_meant constant text :=
+    ragdb_internal.asked_meaning(ragdb_internal.asked_for(question), config);
+begin
+  if v_meant is null then
+    return '{}';
+  end if;
+  return tsvector_to_array(ragdb_internal.lexemes(lower(v_meant collate "C"), config));
+end $$;
 
 -- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
 -- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not.
