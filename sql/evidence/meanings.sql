@@ -2,19 +2,34 @@
 
 -- Returns what a sentence says something of, as the salt in "A **salt** (a string) is random", what
 -- stands before the colon of an item, or the first cell of a row; then the word or the sign behind
--- it, and the rest. Null where it says none. All of it is matched, so that the subject ends at the
--- first such word.
+-- it, and the rest. Null where it says none. That word is looked for by its place: a pattern of the
+-- whole sentence takes a millisecond.
 create or replace function ragdb_internal.subject_of(sentence text, config text) returns text[]
-language sql immutable parallel safe
-return pg_catalog.regexp_match(pg_catalog.regexp_replace(sentence, '\([^)]*\)', '', 'g'),
-  '^\|??((?!(?:as|if|when|because|since|while|wenn|weil|da|als|si|quand|cuando|если|когда)\s)'
-    '[^|]{1,120}?)([*_`"”»)]*\s*(?:[:：|]|\s[—–-])\s|,?\s+(?:' || case config
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bare constant text := translate(
+    regexp_replace(sentence, E'\\([^)]*\\)', '', 'g'), E'\u00a0\u202f', '  ');
+  v_said constant text := case when starts_with(v_bare, '|') then substr(v_bare, 2) else v_bare end;
+  v_sign constant text := E'[*_`"”»)]*\\s*(?:[:：|]|\\s[—–-])\\s|,?\\s+(?:' || case config
     when 'german' then 'ist|sind|war(?:en)?|bedeute[nt]|bezeichne[nt]|hei(?:ß|ss)t'
     when 'french' then 'est|sont|était|désigne|signifie'
     when 'spanish' then 'es|son|era|fue|significa'
     when 'russian' then 'это|означает|является|был[аио]?'
-    else 'is|are|was|were|means?|refers?\s+to|stands?\s+for|describes?|denotes?' end
-    || ')\s+)(.*)$', 'i');
+    else E'is|are|was|were|means?|refers?\\s+to|stands?\\s+for|describes?|denotes?' end || E')\\s+';
+  v_start constant integer := regexp_instr(v_said, v_sign, 2, 1, 0, 'i');
+  v_end integer;
+begin
+  if v_start not between 2 and 121 or strpos(left(v_said, v_start - 1), '|') > 0
+      or v_said ~* (E'^(?:as|if|when|because|since|while|wenn|weil|da|als|si|quand|cuando|если'
+        '|когда)\\s') then
+    return null;
+  end if;
+  v_end := regexp_instr(v_said, v_sign, 2, 1, 1, 'i');
+  return array[left(v_said, v_start - 1), substr(v_said, v_start, v_end - v_start),
+    substr(v_said, v_end)];
+end $$;
 
 -- Returns the lexemes of what a question asks the meaning of; none where it asks something else. In
 -- small letters, because a capital within parts a word.
