@@ -92,7 +92,8 @@ return exists (
   select
   from pg_catalog.regexp_split_to_table(
     says_meaning.text, '(?<=[.!?])\s+|\n\s*(?:[-*+] +)?') p (part)
-  -- most parts do not have the word, and a stem is most of it
-  where pg_catalog.strpos(pg_catalog.lower(p.part), pg_catalog.substr(
-      says_meaning.meant[1], 2, greatest(pg_catalog.length(says_meaning.meant[1]) - 2, 1))) > 0
+  -- most parts do not have the word, and a stem is most of it, in ASCII without accents
+  where (pg_catalog.octet_length(p.part) > pg_catalog.length(p.part)
+      or pg_catalog.strpos(pg_catalog.lower(p.part), pg_catalog.substr(says_meaning.meant[1], 2,
+        greatest(pg_catalog.length(says_meaning.meant[1]) - 2, 1))) > 0)
     and ragdb_internal.defines(p.part, says_meaning.meant, says_meaning.config) = 2);

@@ -147,3 +147,23 @@ def test_at_most_half_of_the_evidence_says_what_something_is(db: Connection) -> 
     row = base.ask("docs", "What is Docker?", k=4)
     assert row.pack is not None
     assert [c.chunk.source_id[0] for c in row.pack.chunks] == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("config", "word", "said"),
+    [
+        ("german", "Schlüssel", "Ein Schlüssel ist ein Geheimnis, das nur zwei kennen."),
+        ("russian", "Соль", "Соль — это случайный текст, который знают двое."),
+    ],
+)
+def test_it_is_found_behind_others_in_any_letters(
+    any_db: Connection, config: str, word: str, said: str
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs", text_config=config)
+    for n in range(12):
+        base.put_text("docs", f"{n}.md", f"{word}, {word}, {word} {n}.")
+    base.put_text("docs", "said.md", said)
+    asked = {"german": "Was ist ein Schlüssel?", "russian": "Что такое соль?"}[config]
+    row = alike(base, "docs", asked, k=3)
+    assert (row.status, row.sources[0]) == ("answered", "[1] said.md")
