@@ -82,11 +82,19 @@ BOTH_BY_DAY = ("tests/schema/", "tests/server/", "tests/sql/text/")
 
 
 def is_a_later_case(item: pytest.Function) -> bool:
-    """Of a test with several cases, PostgreSQL 16 runs the first by day and the others by night."""
+    """Whether a case of a test with several runs by night.
+
+    PostgreSQL 16 runs the first by day. What `by_day(n)` marks runs the first n of each parameter:
+    its cases take long, and what one of them finds most others find too.
+    """
     case = getattr(item, "callspec", None)
+    if case is None:
+        return False
+    for mark in item.iter_markers("by_day"):
+        if any(index >= mark.args[0] for index in case.indices.values()):
+            return True
     return (
-        case is not None
-        and case.params.get("any_version") == "server16"
+        case.params.get("any_version") == "server16"
         and any(index for name, index in case.indices.items() if name != "any_version")
         and not item.nodeid.startswith(BOTH_BY_DAY)
     )

@@ -203,6 +203,7 @@ def test_the_wire_and_http_find_and_answer_what_psql_does(
         api.process.wait(120)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("record", [True, False])
 def test_mcp_finds_and_answers_what_psql_does(
     dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]], record: bool

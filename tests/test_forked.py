@@ -21,6 +21,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)]
 )

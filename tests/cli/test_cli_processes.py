@@ -172,6 +172,7 @@ def test_help_on_a_full_disk_is_an_error_in_one_line() -> None:
 
 
 # by night one that lacks the blocks of the bar, too, as ascii does
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "encoding", ["ascii", "cp852", pytest.param("cp1252", marks=pytest.mark.nightly)]
 )

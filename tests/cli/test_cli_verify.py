@@ -346,6 +346,7 @@ def test_a_backup_is_restored_on_the_embedded_server_where_no_flag_names_one(
     assert "the dump cannot be restored" in result.stderr
 
 
+@pytest.mark.nightly
 def test_a_backup_of_a_subscriber_subscribes_to_nothing_and_is_dropped(
     run: Run, clone: str, server18: Server, tmp_path: Path
 ) -> None:
@@ -366,6 +367,7 @@ def test_a_backup_of_a_subscriber_subscribes_to_nothing_and_is_dropped(
     assert databases(server18.uri) == before
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_backup_whose_verification_is_stopped_leaves_no_copy(
@@ -386,6 +388,7 @@ def test_a_backup_whose_verification_is_stopped_leaves_no_copy(
     assert databases(server18.uri) == before
 
 
+@pytest.mark.nightly
 def test_the_copy_that_a_killed_run_left_is_dropped_by_the_next(
     run: Run, clone: str, server18: Server, tmp_path: Path
 ) -> None:
@@ -470,6 +473,7 @@ def test_a_backup_is_restored_on_the_server_that_the_environment_names(
 # ── the manual ──────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("short_manual")
 def test_what_verify_says_to_do_about_the_manual_mends_it(run: Run, clone: str) -> None:
     assert run("init").exit_code == 0

@@ -127,6 +127,7 @@ def test_what_is_skipped_or_fails_takes_a_line_and_each_hint_is_said_once(
     assert empty.stderr.endswith("nothing was found that is read\n")
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("rule", "code", "says"),
     [
@@ -195,6 +196,7 @@ def test_the_page_of_a_citation_is_the_page_of_its_quote(run: Run, clone: str) -
     assert not any("\f" in chunk.text for chunk in chunks)
 
 
+@pytest.mark.nightly
 def test_progress_moves_inside_a_large_file(tmp_path: Path, clone: str) -> None:
     path = tmp_path / "large.md"
     # many chunks and many bytes, but few words, of which each would be indexed

@@ -84,6 +84,7 @@ def mixed_up(pooled: str, direct: str, calls: int) -> list[str]:
     return problems
 
 
+@pytest.mark.nightly
 def test_every_call_of_many_threads_gets_its_own_trace(docs: str, bouncer: Pooler) -> None:
     assert mixed_up(bouncer.dsn(docs), docs, 40) == []
 

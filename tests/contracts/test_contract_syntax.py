@@ -244,6 +244,7 @@ LONG = {
 }
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("what", LONG)
 def test_what_is_long_or_deep_is_read_once(db: Connection, what: str) -> None:
     text, count = LONG[what]

@@ -105,6 +105,7 @@ def typed(command: str, folder: Path, environment: dict[str, str]) -> tuple[int,
     return done.returncode, done.stdout
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 def test_the_first_question_of_readme_is_answered_by_the_first_documents(
     clone: str, mode: str

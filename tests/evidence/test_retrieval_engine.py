@@ -79,6 +79,7 @@ def expected(mode: str, retriever: str, gate: bool, contract: str, given: bool) 
     return None
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("mode", ["off", "auto", "on", "required"])
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_every_combination_of_mode_retriever_chunks_gate_and_contract(

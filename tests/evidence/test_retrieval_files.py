@@ -58,6 +58,7 @@ class Watch:
 WATCH = Watch()
 
 
+@pytest.mark.nightly
 def test_this_repository_is_read_within_the_budget() -> None:
     retriever = KeywordContextRetriever(ROOT, budget_chars=3000)
     with WATCH:

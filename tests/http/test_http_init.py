@@ -62,6 +62,7 @@ def test_an_init_of_a_current_schema_disturbs_no_request(start: Start) -> None:
     assert set(counts) == {200}, counts
 
 
+@pytest.mark.nightly
 def test_a_reload_beside_a_server_ends_and_leaves_it_well(start: Start) -> None:
     api = start()
     with asking(api) as counts:

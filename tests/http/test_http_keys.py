@@ -75,6 +75,7 @@ def test_a_slice_over_http_is_signed_by_a_key_outside(
         api.process.wait(120)
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_slice_over_mcp_is_signed_by_a_key_outside(

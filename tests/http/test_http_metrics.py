@@ -138,6 +138,7 @@ def attributes(span: Any) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("shows", [False, True])
 def test_spans_say_what_was_retrieved_and_how_long_each_stage_took(
     start: Callable[..., Api], receiver: tuple[str, list[Any]], shows: bool

@@ -20,6 +20,7 @@ Start = Callable[..., Api]
 SEARCH = {"corpora": ["docs"], "query": "refunds"}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("limit", ["lock_timeout", "transaction_timeout"])
 def test_a_limit_of_the_database_is_a_timeout(start: Start, limit: str) -> None:
     api = start()

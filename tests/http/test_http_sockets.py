@@ -90,6 +90,7 @@ def test_who_may_not_ask_is_told_so_before_the_body_is_read(
     assert (status, body and body["code"]) == (401, "UNAUTHORIZED")
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("flags", [[], ["--anonymous-role", "reader"]], ids=["tokens", "anonymous"])
 def test_half_bodies_of_one_address_leave_room_for_everyone(start: Start, flags: list[str]) -> None:
     api = start(*flags)
@@ -101,6 +102,7 @@ def test_half_bodies_of_one_address_leave_room_for_everyone(start: Start, flags:
             assert api("POST", "/capabilities/rag.query@1.0", TEXT).status == 200
 
 
+@pytest.mark.nightly
 def test_half_bodies_of_a_token_are_a_part_of_what_is_served(start: Start) -> None:
     api = start("--max-requests", "40")
     with ExitStack() as stack:
@@ -128,6 +130,7 @@ def test_a_burst_of_one_address_is_served_where_its_bodies_come_in_a_moment(star
         assert {answer(sock)[0] for sock in burst} == {200}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "sent",
     [b"GET /live?" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n", b"\x16\x03\x01 no\r\n\r\n"],

@@ -53,6 +53,7 @@ FILES = {
 }
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", FILES)
 def test_a_chat_becomes_turns_each_of_which_answers_the_one_before(
     run: Run, clone: str, tmp_path: Path, name: str
@@ -70,6 +71,7 @@ def test_a_chat_becomes_turns_each_of_which_answers_the_one_before(
     assert sources == [(name + "#line-1" * (name == "tuning.jsonl"),)]
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize("name", FILES)
 def test_a_chat_that_is_its_whole_file_keeps_the_original(
     run: Run, clone: str, tmp_path: Path, name: str

@@ -161,6 +161,7 @@ def test_an_argument_out_of_range_is_refused_by_name(
         chunk("text", **arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(
     "text",
     ["x", " ", "\n", "```\n", ". ", "日", "# ", "\r", ".", "# x\n", "```\n~~~\n"],

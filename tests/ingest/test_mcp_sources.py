@@ -77,6 +77,7 @@ def test_a_contract_reads_the_resources_of_a_server(
     assert "0 written, 2 unchanged" in again.stderr
 
 
+@pytest.mark.nightly
 def test_the_file_of_servers_may_begin_as_editors_of_windows_write_it(servers: Path) -> None:
     servers.write_bytes(codecs.BOM_UTF8 + servers.read_bytes())
     (found,) = mcp_sources.find("", ["wiki://pages/*"])

@@ -52,6 +52,7 @@ def expected(folder: Path) -> list[tuple[str, list[str]]]:
     )
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_a_folder_holds_is_what_is_found_under_each_name(
     db: psycopg.Connection[Any], tmp_path: Path, seed: int

@@ -214,6 +214,7 @@ def test_a_file_that_a_corpus_has_under_two_names_is_told(
     assert {one.root for one in report.twice} <= {str(top), str(top / "sub")}
 
 
+@pytest.mark.nightly
 def test_to_look_for_files_that_are_there_twice_takes_no_more_memory_for_more_files(
     database: ragdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

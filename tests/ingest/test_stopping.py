@@ -231,6 +231,7 @@ class SlowPool(Pool):
     work = staticmethod(slow)
 
 
+@pytest.mark.nightly
 def test_a_worker_stops_reading_when_nobody_wants_it_any_more(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -258,6 +259,7 @@ class StubbornPool(Pool):
     work = staticmethod(stubborn)
 
 
+@pytest.mark.nightly
 def test_who_interrupts_again_waits_for_no_worker(tmp_path: Path) -> None:
     """Python takes a thread for ended whose join is interrupted: its workers were never told."""
     task: Any = tmp_path
@@ -275,6 +277,7 @@ def test_who_interrupts_again_waits_for_no_worker(tmp_path: Path) -> None:
     assert [worker.exitcode for worker in workers] == [-signal.SIGKILL] * 2
 
 
+@pytest.mark.nightly
 def test_ctrl_c_of_a_terminal_does_not_end_what_is_to_fork_workers() -> None:
     code = """
 import os, signal, threading, time

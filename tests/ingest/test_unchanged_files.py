@@ -100,6 +100,7 @@ def test_bytes_decide_and_not_times(
     assert reads == []
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(
     "option",
     [
@@ -357,6 +358,7 @@ OF_MANY: dict[str, Callable[[ragdb.Database, Path], Any]] = {
 }
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("door", OF_MANY)
 def test_records_and_chats_that_changed_by_another_door_are_read_again(
     database: ragdb.Database, many: Path, reads: list[str], door: str

@@ -481,12 +481,14 @@ def say(process: subprocess.Popen[bytes], **message: Any) -> None:
     process.stdin.flush()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("hears_ctrl_c")
 def test_a_server_on_stdio_ends_when_it_is_interrupted(piped: subprocess.Popen[bytes]) -> None:
     piped.send_signal(signal.SIGINT)
     assert piped.wait(120) == -signal.SIGINT
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("line", "code"), [(b"{not json", -32700), (b'{"a": 1}', -32600), (b"\xff", -32700)]
 )

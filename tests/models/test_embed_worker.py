@@ -151,6 +151,7 @@ def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str)
             thread.join()
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("parameters", [(), ("x",)], ids=["simple", "extended"])
 def test_embed_query_refuses_a_transaction_block(any_clone: str, parameters: Any) -> None:
     """In both protocols: a statement with parameters is parsed and run at different times."""
@@ -165,6 +166,7 @@ def test_embed_query_refuses_a_transaction_block(any_clone: str, parameters: Any
             assert "ragdb worker" in str(caught.value.diag.message_hint)
 
 
+@pytest.mark.nightly
 def test_workers_killed_at_any_time_lose_nothing(clone: str, tmp_path: Path) -> None:
     """Two workers; one of them is killed, and another started, ten times."""
     log, said = tmp_path / "log", tmp_path / "said"

@@ -46,6 +46,7 @@ def put(db: Connection, *numbers: int) -> None:
     matrix.put(db, "c", [document(f"{n}.md", [f"common w{n}"]) for n in numbers])
 
 
+@pytest.mark.nightly
 @OLDER_BY_NIGHT
 def test_a_session_that_records_much_reads_its_traces_by_key(session: Connection) -> None:
     put(session, *range(5))
@@ -58,6 +59,7 @@ def test_a_session_that_records_much_reads_its_traces_by_key(session: Connection
     assert read_by_last(session, "^retrieval_(traces|hits)", 600, ask) < 100
 
 
+@pytest.mark.nightly
 @OLDER_BY_NIGHT
 def test_a_session_that_runs_an_eval_often_reads_the_results_of_its_run(
     session: Connection,
@@ -98,6 +100,7 @@ def test_a_report_of_a_run_that_is_newer_than_statistics_reads_each_result_once(
     assert 2 * cases <= read < 5 * cases
 
 
+@pytest.mark.by_day(1)
 def test_a_case_that_is_added_reads_the_labels_of_each_case_once(session: Connection) -> None:
     put(session, 1)
     matrix.contracted(session, "c")
@@ -115,6 +118,7 @@ def test_a_state_that_is_recorded_again_reads_the_last_of_it(session: Connection
     assert read_by_last(session, "^recorded_states", 30, add) < 10
 
 
+@pytest.mark.by_day(1)
 def test_a_put_of_a_corpus_with_history_reads_its_version(session: Connection) -> None:
     session.execute("select ragdb.keep_history('c', '1 year')")
     # the version before is looked for in the table, which is empty to the planner

@@ -38,6 +38,7 @@ def outgrown(server18: Server, request: pytest.FixtureRequest) -> Iterator[Conne
         yield db
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("name", DAY)
 def test_what_is_written_is_found_by_key_in_a_corpus_that_outgrew_its_statistics(
     outgrown: Connection, name: str

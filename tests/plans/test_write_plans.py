@@ -101,6 +101,7 @@ def test_words_that_chunks_lose_are_found_by_key_in_tables_never_analyzed(clone:
     assert scans == (DOCUMENTS - 1) * CHUNKS * WORDS
 
 
+@pytest.mark.nightly
 def test_spellings_are_looked_up_by_key_in_a_dictionary_that_outgrew_its_statistics(
     clone: str,
 ) -> None:
@@ -329,6 +330,7 @@ def test_blocks_are_made_by_keys_after_a_vacuum_in_the_middle_of_a_put(clone: st
     assert {name: count for name, count in read.items() if count > 20 * chunks * WORDS} == {}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("is_analyzed", [False, True])
 def test_plans_that_a_session_kept_look_up_by_key_in_what_others_loaded(
     any_clone: str, is_analyzed: bool
@@ -348,6 +350,7 @@ def test_plans_that_a_session_kept_look_up_by_key_in_what_others_loaded(
     assert {name: count for name, count in read.items() if count > 200} == {}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("writer", ["put_documents", "append_turns"])
 def test_a_session_that_filled_empty_tables_keeps_no_plan_that_reads_a_corpus(
     any_clone: str, writer: str

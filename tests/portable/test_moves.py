@@ -372,6 +372,7 @@ BY_DAY = {
 }
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("when", "step", "abandons"),
     [

@@ -202,6 +202,7 @@ def nothing_in(db: ragdb.Database) -> bool:
     return counted == (0,) * 7
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("before", "after"), [(18, 18), (16, 18), (18, 16)])
 def test_a_corpus_comes_back_the_same(
     request: pytest.FixtureRequest, before: int, after: int

@@ -578,6 +578,7 @@ ALONE = {"the index by words is edited"}
 ALONE |= {name for name, case in ATTACKS.items() if case.fence == "checkpoint"}
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("names", AT_ONCE.values(), ids=AT_ONCE)
 def test_the_command_finds_each_of_several_attacks_in_its_line(
     evidence: Evidence, names: set[str]
@@ -620,6 +621,7 @@ def test_the_command_finds_the_attack_in_its_line(evidence: Evidence, name: str)
                 assert other.command != command or not re.search(other.line, output), other.line
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "names",
     [
@@ -758,6 +760,7 @@ def test_22_a_false_text_with_the_hash_of_a_file_never_stands_for_the_file(
             assert texts == ({} if name == "true.md" else {name: FORGED})
 
 
+@pytest.mark.nightly
 def test_functions_replaced_with_the_record_of_them_are_found_in_a_restored_backup(
     evidence: Evidence,
 ) -> None:

@@ -58,6 +58,7 @@ def filled(db: Connection, data: Path, config: str, step: int = 1) -> float:
 BY_NIGHT = ("xquad/de", "xquad/th", "xquad/ru", "xquad/tr", "xquad/hi")
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.nightly] if n in BY_NIGHT else []) for n in FLOORS],

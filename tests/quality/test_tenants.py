@@ -327,6 +327,7 @@ def leaks(
     return count, found
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize(("role", "least"), [("reader", 900), ("writer", 900), ("bi_reader", 20)])
 def test_no_answer_tells_of_another_tenant(

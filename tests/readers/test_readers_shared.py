@@ -84,6 +84,7 @@ def test_a_pdf_has_the_pages_and_text_of_the_manifest_or_is_refused(about: dict[
         assert raised.value.code in codes
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_a_corpus_is_read_with_its_ids_and_its_language(corpus: str) -> None:
     count, empty, language = CORPORA[corpus]

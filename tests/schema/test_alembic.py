@@ -21,6 +21,7 @@ BY_NIGHT = {
 }
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

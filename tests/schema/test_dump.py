@@ -28,6 +28,7 @@ BY_DAY = [(18, 18, "extension"), (16, 18, "migrate")]
 BY_NIGHT = [(18, 18, "migrate"), (16, 16, "extension"), (16, 16, "migrate"), (16, 18, "extension")]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("source", "target", "way"),
     [*BY_DAY, *(pytest.param(*case, marks=pytest.mark.nightly) for case in BY_NIGHT)],

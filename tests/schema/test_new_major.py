@@ -117,6 +117,7 @@ def upgraded(request: pytest.FixtureRequest, ways: Ways, stack: ExitStack) -> tu
     return trace, embedded.start(new)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("moved", [dumped, pytest.param(upgraded, marks=pytest.mark.nightly)])
 def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is_repaired(
     request: pytest.FixtureRequest,

@@ -65,6 +65,7 @@ def test_the_tables_are_the_databases(any_version: Server) -> None:
         assert difference(connection) == []
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     "change",
     [

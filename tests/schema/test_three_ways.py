@@ -73,6 +73,7 @@ def test_the_schema_is_born_empty(make: Any) -> None:
             assert connection.execute(f"select * from {table}").fetchall() == [], table
 
 
+@pytest.mark.by_day(1)
 def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> None:
     dsn = make("extension")
     before = facts_of(dsn)
@@ -84,6 +85,7 @@ def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> 
         )
 
 
+@pytest.mark.nightly
 @OLDER_BY_NIGHT
 def test_migrate_builds_it_where_backslashes_are_escapes_too(
     make: Any, migrated: list[str]

@@ -42,6 +42,7 @@ MINE = {
 }  # fmt: skip
 
 
+@pytest.mark.by_day(1)
 def test_an_upgrade_refuses_while_objects_of_the_user_depend_on_ours(any_clone: str) -> None:
     executes(any_clone, *MINE.values())
     with psycopg.connect(any_clone) as connection:
@@ -63,6 +64,7 @@ THEIRS = {
 }  # fmt: skip
 
 
+@pytest.mark.by_day(1)
 def test_an_upgrade_drops_what_others_made_among_ours_only_by_force(any_clone: str) -> None:
     executes(
         any_clone,
@@ -253,6 +255,7 @@ def test_alembic_says_in_a_sentence_what_depends_on_the_schema(
         assert facts(connection) == untouched
 
 
+@pytest.mark.nightly
 def test_a_plain_login_that_may_be_the_owner_migrates_in_whatever_schema_pgvector_is(
     server18: Server, login: Login
 ) -> None:
@@ -344,6 +347,7 @@ def test_an_old_pgvector_is_updated_by_who_owns_it(clone: str) -> None:
     assert refused.value.statements == ["alter extension vector update;"]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("deadlocks", "tries"), [(4, 5), (9, 5)])
 def test_an_upgrade_that_meets_a_deadlock_is_tried_again_but_not_for_ever(
     clone: str, monkeypatch: pytest.MonkeyPatch, deadlocks: int, tries: int

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 import psycopg
+import pytest
 from psycopg import sql
 
 from tests.conftest import Server
@@ -43,6 +44,7 @@ def test_a_verb_waits_for_another_writer_and_goes_on(clone: str) -> None:
     assert process.returncode == 0, said
 
 
+@pytest.mark.nightly
 def test_three_inits_at_once_all_succeed(server18: Server) -> None:
     with server18.database(template=None) as database:
         dsn = server18.dsn(database.dbname)

@@ -288,6 +288,7 @@ def test_what_is_no_number_of_a_server_is_left_to_postgresql(tmp_path: Path, lef
     assert (tmp_path / "postmaster.pid").read_text() == left
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "away", [["psql", "-c", "drop view bi.mine"], ["init", "--force", "--no-manual"]]
 )
@@ -310,6 +311,7 @@ def test_what_is_in_the_way_of_an_upgrade_is_moved_by_psql_or_by_force(
     assert value(dsn, "select to_regclass('bi.mine')") is None
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["postmaster.pid", ".s.PGSQL.5432.lock"])
 def test_a_number_that_a_power_cut_left_unwritten_is_no_server(
     dsn: str, home: Path, name: str
@@ -371,6 +373,7 @@ def test_a_server_that_lives_keeps_its_number_also_by_a_link_to_its_folder(home:
         assert pid_file.read_text() == before
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["d" * 100, "one, two"])
 def test_a_folder_whose_name_a_socket_cannot_have_gets_a_short_one(home: Path, name: str) -> None:
     deep = home / name / "pg18"

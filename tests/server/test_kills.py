@@ -88,6 +88,7 @@ def rows(dsn: str, statement: str) -> list[tuple[Any, ...]]:
         return db.execute(statement).fetchall()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kills", ONCE, ids=IDS)
 def test_a_killed_import_is_whole_or_is_not(filled: tuple[Path, str, Path], kills: int) -> None:
     folder, dsn, file = filled
@@ -112,6 +113,7 @@ def test_a_killed_import_is_whole_or_is_not(filled: tuple[Path, str, Path], kill
     assert done(dsn, "corpus", "drop", "copy", "--yes") == (0, "")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kills", ONCE, ids=IDS)
 def test_a_killed_eval_leaves_its_whole_run_or_none(
     filled: tuple[Path, str, Path], kills: int

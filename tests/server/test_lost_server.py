@@ -69,6 +69,7 @@ def lost(folder: Path, dsn: str, environment: dict[str, str], *arguments: str) -
         process.wait()
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "arguments",
     [

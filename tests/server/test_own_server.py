@@ -141,6 +141,7 @@ NIGHTLY = [
 ]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("who", "dba", "where"),
     [*CASES, *(pytest.param(*case, marks=pytest.mark.nightly) for case in NIGHTLY)],
@@ -183,6 +184,7 @@ def test_what_a_role_of_somebody_else_must_be_given_a_dba_gives(database: str) -
     assert second.exit_code == 0, (todo, second.output)
 
 
+@pytest.mark.nightly
 def test_init_after_a_restore_without_owner_leaves_no_right_to_others(
     database: str, tmp_path: Path
 ) -> None:
@@ -231,6 +233,7 @@ def test_init_after_a_restore_without_owner_leaves_no_right_to_others(
         run_by(database, "postgres", ["drop database copy with (force)"])
 
 
+@pytest.mark.nightly
 def test_a_backup_is_verified_on_a_server_that_has_never_heard_of_ragdb(
     database: str, tmp_path: Path
 ) -> None:
@@ -300,6 +303,7 @@ def test_what_removes_ragdb_leaves_nothing_of_it(database: str, how: str) -> Non
         assert db.execute(left).fetchall() == before
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("user", "how"),
     [

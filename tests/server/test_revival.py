@@ -91,6 +91,7 @@ def listed(url: str) -> Any:
         return json.load(answer)["result"]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "arguments", [("serve", "--port", "0"), ("studio",)], ids=["serve", "studio"]
 )
@@ -104,6 +105,7 @@ def test_a_site_starts_a_server_that_died(killable: Path, arguments: tuple[str, 
         assert site.said(AGAIN) == 1, site.lines
 
 
+@pytest.mark.nightly
 def test_tools_of_models_start_a_server_that_died(killable: Path) -> None:
     embedded.dsn(killable)
     with running(killable, "mcp", "--transport", "http", "--port", "0") as tools:
@@ -114,6 +116,7 @@ def test_tools_of_models_start_a_server_that_died(killable: Path) -> None:
         assert tools.said(AGAIN) == 1, tools.lines
 
 
+@pytest.mark.nightly
 def test_a_worker_starts_a_server_that_died_and_goes_on(killable: Path) -> None:
     dsn = embedded.dsn(killable)
     with psycopg.connect(dsn, autocommit=True) as db:
@@ -131,6 +134,7 @@ def test_a_worker_starts_a_server_that_died_and_goes_on(killable: Path) -> None:
             until(lambda: db.execute(coverage).fetchone() == (1,))
 
 
+@pytest.mark.nightly
 def test_a_watch_starts_a_server_that_died_and_goes_on(killable: Path, tmp_path: Path) -> None:
     dsn = embedded.dsn(killable)
     held = "select distinct source from ragdb.chunks where source like 'w/%' order by source"

@@ -57,6 +57,7 @@ BY_DAY = [(signal.SIGTERM, 0), (signal.SIGKILL, 2)]
 BY_NIGHT = [(signal.SIGINT, 0), (signal.SIGKILL, 0), (signal.SIGTERM, 2), (signal.SIGINT, 2)]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize(
     ("number", "workers"),

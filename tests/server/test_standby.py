@@ -105,6 +105,7 @@ def answers(dsn: str, statement: str, role: str = "reader") -> list[list[bytes |
     return found
 
 
+@pytest.mark.by_day(1)
 def test_a_standby_gives_the_same_bytes_and_refuses_to_record(pair: tuple[str, str]) -> None:
     primary, standby = pair
     catch_up(primary, standby)
@@ -191,6 +192,7 @@ def test_a_verb_that_writes_refuses_a_standby_in_a_line(
     assert "on the primary" in hint
 
 
+@pytest.mark.by_day(1)
 def test_maintain_of_a_standby_is_refused_where_nothing_is_due(pair: tuple[str, str]) -> None:
     with psycopg.connect(pair[0], autocommit=True) as db:
         db.execute("select ragdb.maintain()")
@@ -259,6 +261,7 @@ def test_a_standby_finds_by_blocks_lists_and_edits_what_the_primary_finds(
     assert [len(rows) > 0 for rows in found(primary)] == [n != 4 for n in range(len(asked))]
 
 
+@pytest.mark.nightly
 def test_what_was_replicated_is_verified_after_a_promotion_and_the_rest_is_missing(
     server18: Any,
 ) -> None:

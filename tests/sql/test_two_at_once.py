@@ -592,6 +592,7 @@ def dropped(filled: str) -> str:
     return filled
 
 
+@pytest.mark.by_day(4)
 @pytest.mark.parametrize(
     "call",
     [

@@ -125,6 +125,7 @@ def test_forms_and_the_way_back_stay_below_the_path(client: httpx.Client, below:
 INSTEAD = "SwaggerUIBundle = ({spec}) => { document.body.dataset.server = spec.servers[0].url; };"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("is_drawn", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_the_page_of_routes_asks_below_the_path(
     browser: Browser, below: str, is_drawn: bool

@@ -124,6 +124,7 @@ def pressed_when_printed(page: Page) -> list[str]:
 
 
 # by day each view is loaded once, and becomes wider; by night it is loaded at each width
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "widths", [(390, 1440), *(pytest.param((n,), marks=pytest.mark.nightly) for n in WIDTHS)]
 )

@@ -114,6 +114,7 @@ def held(as_role: AsRole, privilege: str) -> tuple[Connection, Connection, Conne
     return admin, holder, as_role("writer", autocommit=True)
 
 
+@pytest.mark.by_day(2)
 @pytest.mark.parametrize(
     ("change", "refusal"),
     [

@@ -62,6 +62,7 @@ def meanwhile(
     return failures[0]
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(
     ("held", "call"),
     [

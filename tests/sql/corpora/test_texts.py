@@ -326,6 +326,7 @@ def test_chunks_are_listed_by_filter_by_ids_and_in_pages(any_db: Connection) -> 
             listed(wrong)
 
 
+@pytest.mark.nightly
 def test_in_a_new_corpus_few_rows_are_read_whatever_the_statistics_say(db: Connection) -> None:
     put(db, [f"text {n}" for n in range(3000)], corpus="big")
     db.execute("analyze")

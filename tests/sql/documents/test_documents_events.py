@@ -135,6 +135,7 @@ def test_ticks_and_ids_do_not_go_back_with_the_clock(docs: Connection) -> None:
     assert ids == sorted(ids)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("made_anew", ["2031-01-01", "2029-01-01"])
 def test_a_corpus_made_anew_under_its_old_name_goes_on(docs: Connection, made_anew: str) -> None:
     docs.execute("select ragdb.create_corpus('other'); set local ragdb.now = '2030-01-01'")

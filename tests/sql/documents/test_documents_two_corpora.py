@@ -97,6 +97,7 @@ where l.pid = %s and l.granted and l.locktype not in ('virtualxid', 'transaction
 """
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("held", WRITES)
 def test_a_write_that_is_not_committed_keeps_no_other_corpus_waiting(two: str, held: str) -> None:
     with psycopg.connect(two) as one, psycopg.connect(two, autocommit=True) as other:
@@ -115,6 +116,7 @@ def test_a_write_that_is_not_committed_keeps_no_other_corpus_waiting(two: str, h
                 put_one(other, "one")
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("held", MAKES)
 def test_a_table_that_is_not_committed_keeps_no_other_corpus_waiting(two: str, held: str) -> None:
     with psycopg.connect(two) as one, psycopg.connect(two, autocommit=True) as other:

@@ -202,6 +202,7 @@ def test_an_older_version_of_a_contract_that_was_put_in_force_again_is_found(
     assert [place.split(", ")[1] for place in places] == ["version 1"]
 
 
+@pytest.mark.by_day(1)
 def test_cases_that_were_just_written_are_listed_as_fast_as_their_number_grows(
     docs: Connection,
 ) -> None:

@@ -684,6 +684,7 @@ def labelled_in(db: Connection, corpus: str, rag: str, end: int = 9, **changed: 
     return found
 
 
+@pytest.mark.by_day(1)
 def test_runs_over_two_corpora_of_the_same_documents_cases_and_labels_are_compared(
     any_db: Connection,
 ) -> None:

@@ -128,6 +128,7 @@ def test_790_spans_survive_five_chunkings(db: Connection, shared: Path) -> None:
         assert metrics(db, run_id)["recall@10"] > 0.5
 
 
+@pytest.mark.nightly
 def test_a_contract_of_forty_cases_over_real_documents_passes_and_can_fail(
     db: Connection, shared: Path
 ) -> None:

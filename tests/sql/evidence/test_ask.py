@@ -106,6 +106,7 @@ def alike(base: Database, corpus: str | None, question: str, **how: Any) -> Any:
     return row
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_retriever_and_gate_says_the_same_in_sql_and_in_python(
     base: Database, mode: Any

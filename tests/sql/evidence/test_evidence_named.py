@@ -149,6 +149,7 @@ def test_a_text_may_write_as_one_word_what_the_question_parts(shop: Database) ->
     assert alike(shop, "shop", question.format(2021)).status == "insufficient"
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("said", ["12,000", "12.000", "12 000", "12000", "12\u00a0000"])
 @pytest.mark.parametrize("asked", ["12,000", "12 000", "12000"])
 def test_thousands_are_the_same_however_they_are_parted(

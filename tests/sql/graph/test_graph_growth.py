@@ -138,6 +138,7 @@ def own(clone: str) -> Iterator[Connection]:
         yield db
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     ("count", "by_one", "embedded"),
     [

@@ -86,6 +86,7 @@ def chat(any_version: Server, told: str) -> Iterator[Connection]:
         yield db
 
 
+@pytest.mark.by_day(1)
 def test_what_one_speaker_said_is_gone_and_what_others_said_stays(chat: Connection) -> None:
     before = dict(chat.execute("select chunk_id, chunk_no from ragdb.chunks").fetchall())
     turns, documents, past = erase(chat)

@@ -229,6 +229,7 @@ def test_rows_that_complete_a_block_are_merged_as_they_are_made(db: Connection) 
     assert faults(db) == []
 
 
+@pytest.mark.nightly
 def test_the_chunks_of_a_word_that_became_frequent_come_into_the_blocks_of_before(
     db: Connection,
 ) -> None:
@@ -527,6 +528,7 @@ def test_writers_make_whole_blocks_anew_that_hold_4096_chunks(db: Connection) ->
     assert known[32] < before[32]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("weights", [1, 50, 5_000])
 def test_a_search_ends_whatever_the_weights_have_become(db: Connection, weights: int) -> None:
     # blocks that were made when the words weighed otherwise
@@ -538,6 +540,7 @@ def test_a_search_ends_whatever_the_weights_have_become(db: Connection, weights:
         made.agrees(made.question(size), k)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("rounds", [5, pytest.param(15, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("most", [1.02, 1.09, 1.3])
 def test_scores_that_weigh_more_or_less_than_words_do_now_still_bound_theirs(
@@ -680,6 +683,7 @@ def test_as_many_words_are_lacking_as_the_block_that_is_gone_had(db: Connection)
         db.execute("rollback to savepoint whole")
 
 
+@pytest.mark.nightly
 def test_the_index_of_a_first_load_is_small(db: Connection) -> None:
     made = FewDocuments(db, vocabulary=20_000, longest=60)
     for _ in range(4):

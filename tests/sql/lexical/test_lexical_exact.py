@@ -50,6 +50,7 @@ def agrees(db: Connection, corpus: str, query: str, k: int, twin: Collection) ->
         assert 0 < score <= 1
 
 
+@pytest.mark.nightly
 @pytest.mark.shared
 @pytest.mark.parametrize(
     # at least as well as the best BM25 in memory

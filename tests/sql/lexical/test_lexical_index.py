@@ -39,6 +39,7 @@ def test_the_order_of_writing_changes_no_score(db: Connection) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("helpers", [0, 2])
 def test_documents_put_at_once_are_indexed_as_those_put_one_after_another(
     db: Connection, helpers: int

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from tests.conftest import Connection
 from tests.embedding import one, put
 
@@ -44,6 +46,7 @@ def publish(db: Connection) -> int:
     return published
 
 
+@pytest.mark.nightly
 def test_to_publish_a_change_reads_the_events_of_its_source(db: Connection) -> None:
     share(db)
     put(db, {uri: f"The lift works. {uri}" for uri in URIS}, "shared")

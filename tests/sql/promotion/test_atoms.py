@@ -206,6 +206,7 @@ def test_the_words_that_a_statement_is_found_by_are_those_of_its_text(signed: Co
         assert signed.execute(f"select lexemes from ragdb.{table}").fetchall() == was
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("rehash", [False, True], ids=["row", "row and hash"])
 @pytest.mark.parametrize("table", FORGERIES)
 def test_a_row_that_was_edited_all_the_same_says_so(

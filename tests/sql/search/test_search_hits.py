@@ -65,6 +65,7 @@ def test_several_corpora_are_one_ranking(docs: Connection) -> None:
     assert together == sorted(apart, key=lambda h: (-h[0], h[1], h[2]))
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("corpora", [["docs"], ["docs", "more"]])
 @pytest.mark.parametrize(("asked", "exact"), [("ticket", []), ("ticket 777", ["777"])])
 def test_of_many_chunks_that_tie_few_are_read(

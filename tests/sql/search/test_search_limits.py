@@ -55,6 +55,7 @@ def test_a_query_demands_at_most_1000_words(any_db: Connection, sign: str) -> No
         search(any_db, "docs", query(1_001), syntax="web")
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("asked", [257, pytest.param(16_000, marks=pytest.mark.nightly), 16_001])
 def test_a_question_of_16000_lexemes_ranks_as_by_brute_force(db: Connection, asked: int) -> None:
     # a lexeme for every two characters that lie side by side
@@ -181,6 +182,7 @@ def test_numbers_of_lexemes_end_at_a_billion(db: Connection) -> None:
     assert len(search(db, "docs", "first third fourth")) == 3
 
 
+@pytest.mark.nightly
 def test_numbers_up_to_two_billion_have_blocks(db: Connection) -> None:
     made = Made(db)
     made.add(2_000)

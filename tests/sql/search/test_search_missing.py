@@ -60,6 +60,7 @@ HOW: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("how", HOW, ids=lambda how: "-".join(f"{k}" for k in how))
 def test_a_chunk_is_a_hit_or_has_a_step_at_which_it_fell_out(
     docs: Connection, how: dict[str, Any]

@@ -37,6 +37,7 @@ def cosine(a: dict[str, float], b: dict[str, float]) -> float:
     return product / math.hypot(*a.values()) / math.hypot(*b.values())
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize("blocks", [False, True])
 @pytest.mark.parametrize(
     ("per_document", "collapse"), [(1, False), (2, False), (None, True), (1, True), (3, True)]

@@ -47,6 +47,7 @@ def spread(made: Made, last: int) -> None:
 
 # Around 500, 512 and 1,000 groups (bits come in pieces of 500), and around 15,872 and 16,000 groups
 # a block of one, two and three blocks
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(
     "last",
     [
@@ -61,6 +62,7 @@ def test_blocks_of_every_width_rank_as_by_brute_force(wide: Made, last: int) -> 
         wide.agrees(wide.question(words), k)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("last", [700_000, 7_872_512, 7_872_513, 8_000_000])
 def test_many_blocks_rank_as_by_brute_force(wide: Made, last: int) -> None:
     spread(wide, last)
@@ -197,6 +199,7 @@ def filtered(once_filtered: Made) -> Made:
     return asked_anew(once_filtered)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(
     "chunks",
     [
@@ -258,6 +261,7 @@ def test_a_hybrid_search_lists_what_a_filter_leaves_where_its_legs_look_for_many
     assert found == [(True,), (False,)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("chunks", [9_999, 10_000, pytest.param(20_002, marks=pytest.mark.nightly)])
 def test_an_index_over_vectors_comes_with_10000_chunks(filtered: Made, chunks: int) -> None:
     db = filtered.db
@@ -315,6 +319,7 @@ def test_blocks_are_made_in_one_pass_however_large_the_planner_takes_the_corpus_
     assert fetched() - before < 50_000
 
 
+@pytest.mark.nightly
 def test_a_filter_against_the_question_is_listed_once_many_were_looked_at(db: Connection) -> None:
     """All 14,000 chunks that rank before the best of the 6,000 have to be passed over."""
     made = Made(db)

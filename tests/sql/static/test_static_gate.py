@@ -77,6 +77,7 @@ def measured(db: Connection, mode: str) -> dict[str, float]:
     )
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("parts", [0, 2])
 def test_a_corpus_is_measured_by_what_searches_score(loaded: Database, parts: int) -> None:
     db = loaded.connection
@@ -92,6 +93,7 @@ def test_a_corpus_is_measured_by_what_searches_score(loaded: Database, parts: in
     assert len(measured(db, "semantic")) < len(measured(db, "lexical"))
 
 
+@pytest.mark.nightly
 def test_what_a_model_outside_embeds_is_measured_by_what_searches_score(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('docs')")
     make_embedder(db)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 from ragdb.database import Database
 from ragdb.server import static
@@ -73,6 +74,7 @@ def test_only_many_chunks_are_shared_among_workers(clone: str, bpe_folder: Path)
     assert asked == [0, 2, 2]
 
 
+@pytest.mark.nightly
 def test_many_chunks_are_embedded_without_temporary_files(clone: str, bpe_folder: Path) -> None:
     wrote = []
     with psycopg.connect(clone, autocommit=True) as db:

@@ -142,6 +142,7 @@ def test_a_nasty_text_has_the_same_lexemes_on_every_version(
     )
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.shared
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_real_texts_have_the_same_lexemes_everywhere(

@@ -168,6 +168,7 @@ GUESSED_BY = {
 }
 
 
+@pytest.mark.by_day(1)
 def test_no_hash_is_shown_by_which_a_guess_of_a_question_could_be_tried(
     asked: tuple[str, str], login: Login
 ) -> None:

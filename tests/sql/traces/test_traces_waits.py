@@ -80,6 +80,7 @@ def kept(clone: str) -> Iterator[Connection]:
         yield db
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize(("call", "held_by"), WAITS)
 def test_what_waits_for_a_transaction_holds_up_no_other(
     clone: str, kept: Connection, call: str, held_by: str

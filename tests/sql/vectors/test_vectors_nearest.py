@@ -145,6 +145,7 @@ def test_the_index_finds_what_numpy_finds(large: tuple[Connection, Vectors]) -> 
         assert one(db, "select setting = reset_val from pg_settings where name = %s", name)
 
 
+@pytest.mark.nightly
 def test_as_many_candidates_are_looked_at_as_recall_needs(
     large: tuple[Connection, Vectors],
 ) -> None:
