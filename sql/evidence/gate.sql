@@ -32,6 +32,7 @@ create or replace function ragdb_internal.gate_traces(question text, evidence js
 returns setof ragdb.retrieval_traces
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_hashes constant text[] := array(

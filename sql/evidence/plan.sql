@@ -44,7 +44,8 @@ return array(
         '[[:space:]])') with ordinality s (part, n)
       union all
       select 3, m.n, m.phrase[1]
-      from pg_catalog.regexp_matches(question,
+      from pg_catalog.regexp_matches(
+        case when pg_catalog.translate(question, '"“„«「『', '') <> question then question end,
         '["\u201c\u201e\u00ab\u300c\u300e]([^"\u201c\u201d\u00ab\u00bb\u300c-\u300f]{2,200})'
         '["\u201d\u201c\u00bb\u300d\u300f]', 'g')
         with ordinality m (phrase, n)

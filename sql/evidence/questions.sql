@@ -87,13 +87,20 @@ end $$;
 -- Returns what the lexemes of a text say in the words of a question: themselves, and each lexeme of
 -- it that is read as some of them (an object with their shares, 1 in all).
 create or replace function ragdb_internal.also_says(lexemes text[], read_as jsonb) returns text[]
-language sql immutable parallel safe
-return also_says.lexemes || array(
-  select r.asked from pg_catalog.jsonb_each(also_says.read_as) r (asked, words)
-  where (
-    select sum(w.share::float8) > 0.99
-    from pg_catalog.jsonb_each_text(r.words) w (word, share)
-    where w.word = any (also_says.lexemes)));
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if read_as is null or read_as = '{}' then
+    return lexemes;
+  end if;
+  return lexemes || array(
+    select r.asked from jsonb_each(read_as) r (asked, words)
+    where (
+      select sum(w.share::float8) > 0.99
+      from jsonb_each_text(r.words) w (word, share)
+      where w.word = any (also_says.lexemes)));
+end $$;
 
 -- Returns the parts of letters and of digits that a lexeme such as iphone15 consists of.
 create or replace function ragdb_internal.parts_of(lexeme text, config text) returns text[]

@@ -59,6 +59,7 @@ return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.repla
   '|```(?:[^`]|`(?!``))*(?:```\s*|$))',
   'Q', '(?:[C]|[ \u00a0\u202f]»)'), 'C', '"''’”)\]»«」』】）》〉'), 'S', '\s\u00a0\u202f\u3000'),
   'E', case when sentence_pattern.text like '%;%'
+    and pg_catalog.octet_length(sentence_pattern.text) > pg_catalog.length(sentence_pattern.text)
     and sentence_pattern.text ~ '[Ͱ-Ͽἀ-῿]{2};' then '.!?؟۔;' else '.!?؟۔' end),
   'W', '。！？।॥\u037e');
 

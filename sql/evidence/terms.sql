@@ -136,6 +136,7 @@ end $$;
 create or replace function ragdb_internal.unsupported(said text, texts text[]) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   if said !~ '[0-9_]' then

@@ -74,7 +74,8 @@ declare
   v_folded text[];
   v_edits text;
 begin
-  if word !~ ('[' || ragdb_internal.foldable() || ']') then
+  if word !~ ('[' || ragdb_internal.may_fold() || ']')
+      or word !~ ('[' || ragdb_internal.foldable() || ']') then
     return edits;
   end if;
   v_letters := string_to_array(word, null);

@@ -17,8 +17,9 @@ begin
   if octet_length(v_text) = length(v_text) then
     return v_text;
   end if;
-  v_text := replace(replace(replace(replace(replace(replace(replace(replace(v_text,
-    '’', ''''), '‘', ''''), 'ʼ', ''''), '“', '"'), '”', '"'), '–', '-'), '‑', '-'), '‐', '-');
+  v_text := left(replace(replace(replace(replace(replace(replace(replace(replace(replace(v_text,
+    '’', ''''), '‘', ''''), 'ʼ', ''''), '“', '"'), '”', '"'), '–', '-'), '‑', '-'), '‐', '-'),
+    '…', '...'), v_most);
   if octet_length(v_text) = length(v_text) then
     return v_text;
   end if;
@@ -26,7 +27,10 @@ begin
   if octet_length(v_text) = length(v_text) then
     return v_text;
   end if;
-  if v_text !~ ('[' || ragdb_internal.unstable() || ']') then
+  -- letters of Latin, Greek, Cyrillic and Chinese that stay as they are, before a pattern of all
+  -- that do: it takes milliseconds to compile, and few patterns stay compiled at once
+  if v_text !~ E'[^\\u0001-\\u007fÀ-ÖØ-öø-ıŊ-žΣ-ώЀ-ҁҊ-ԯ\\u4e00-\\u9fff]'
+      or v_text !~ ('[' || ragdb_internal.unstable() || ']') then
     return v_text;
   end if;
   v_text := regexp_replace(v_text, '[' || ragdb_internal.unassigned() || ']+', ' ', 'g');
@@ -35,6 +39,12 @@ begin
   v_text := replace(replace(left(normalize(v_text, nfkc), v_most), 'ـ', ''), 'ʼ', '''');
   return regexp_replace(v_text, '[' || ragdb_internal.inert() || ']+', ' ', 'g');
 end $$;
+
+-- Returns a class of characters that has all that fold, and more. The class of these alone takes a
+-- millisecond to compile, and few patterns stay compiled at once: it is for what has one of those.
+create or replace function ragdb_internal.may_fold() returns text
+language sql immutable parallel safe
+return E'µÀ-ßĀ-\\u042f\\u0450-\\u1fff\\u2100-\\u218f\\u2c00-\\U0010ffff';
 
 -- Folds the case of a normalised text by Unicode 15.0, in one way for all languages, and its digits
 -- to ASCII. translate() compares each character of a text with all that fold, one after the other:
@@ -49,7 +59,10 @@ declare
     lower(text collate "C"), 'ß', 'ss'), 'ẞ', 'ss'), 'և', 'եւ'), E'i\u0307', 'i');
   v_letters text := left(v_text, 1);
 begin
-  if substr(v_text, 2) ~ v_foldable then
+  if octet_length(v_text) = length(v_text) then
+    return v_text;
+  elsif substr(v_text, 2) ~ ('[' || ragdb_internal.may_fold() || ']')
+      and substr(v_text, 2) ~ v_foldable then
     v_letters := array_to_string(array(
       select distinct (regexp_matches(v_text, v_foldable, 'g'))[1]), '');
   end if;

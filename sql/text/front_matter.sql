@@ -98,7 +98,8 @@ end $$;
 create or replace function ragdb_internal.front_matter_length(text text) returns integer
 language sql immutable parallel safe
 return case
-  when text ~ (E'^---[ \t]*\r?\n(?:[ \t\r]*\n|[ \t]*#[^\n]*\n)*'
+  when pg_catalog.starts_with(text, '---')
+      and text ~ (E'^---[ \t]*\r?\n(?:[ \t\r]*\n|[ \t]*#[^\n]*\n)*'
       '[ \t]*["''A-Za-z0-9_-][^\n]*:[ \t\r\n]')
     then greatest(pg_catalog.regexp_instr(pg_catalog.left(text, 65536),
       E'^(?:---|[.]{3})[ \t\r]*$', 5, 1, 1, 'n') - 1, 0)

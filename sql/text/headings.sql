@@ -54,7 +54,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_text constant text := regexp_replace(text, E'\r\n?', E'\n', 'g');
-  v_matter constant jsonb := ragdb_internal.front_matter(v_text);
+  v_matter constant jsonb :=
+    case when starts_with(v_text, '---') then ragdb_internal.front_matter(v_text) end;
   v_body constant text := case when v_matter is null then v_text
     else regexp_replace(substr(v_text, ragdb_internal.front_matter_length(v_text) + 1), E'^\n', '')
     end;
@@ -62,9 +63,10 @@ declare
   v_said constant jsonb := coalesce(
     (select jsonb_object_agg(m.key, m.value) from jsonb_each_text(v_matter) m
       where jsonb_typeof(v_matter -> m.key) in ('string', 'number')),
-    jsonb_build_object('title', ragdb_internal.front_matter_field(v_text, 'title'),
+    case when starts_with(v_text, '---') then jsonb_build_object(
+      'title', ragdb_internal.front_matter_field(v_text, 'title'),
       'language', ragdb_internal.front_matter_field(v_text, 'language'),
-      'lang', ragdb_internal.front_matter_field(v_text, 'lang')));
+      'lang', ragdb_internal.front_matter_field(v_text, 'lang')) end);
 begin
   return row(
     v_body,
@@ -85,7 +87,10 @@ create or replace function ragdb_internal.text_type(source text, media_type text
 returns text
 language sql immutable parallel safe
 return coalesce(text_type.media_type, case
-  when source ~* '[.](md|markdown|mdown|mkd)$' then 'text/markdown' else 'text/plain' end);
+  when pg_catalog.strpos(source, '.') > 0
+      and pg_catalog.lower(pg_catalog.split_part(source, '.', -1))
+        in ('md', 'markdown', 'mdown', 'mkd') then 'text/markdown'
+  else 'text/plain' end);
 
 -- Returns a text of a media type as it is stored: as it is, if it is not Markdown.
 create or replace function ragdb_internal.read_text(text text, media_type text)
@@ -97,20 +102,27 @@ return case
   else row(text, null, null, null, '{}', null)::ragdb_internal.markdown_text end;
 
 -- Returns the links of a text of a source as its document gives them: a link belongs to the last
--- of its chunks that begins before it. A text that was not read as Markdown has none.
+-- of its chunks that begins before it. A text that was not read as Markdown has none, nor one
+-- without a bracket: to plan what finds links takes as long as to find those of a page.
 create or replace function ragdb_internal.text_links(
   source text, read ragdb_internal.markdown_text, chunks jsonb)
 returns jsonb
-language sql immutable parallel safe
-return (
-  select coalesce(pg_catalog.jsonb_agg(distinct pg_catalog.jsonb_build_object('chunk',
-      greatest(pg_catalog.width_bucket(l.start_offset, c.starts) - 1, 0), 'target', t.target)),
-    '[]')
-  from (
-    select array(
-        select (k ->> 'start')::integer from pg_catalog.jsonb_array_elements(chunks) k) as starts
-      offset 0) c
-    cross join lateral ragdb_internal.markdown_links((read).body) l
-    cross join lateral ragdb_internal.link_targets(text_links.source, l.target) t (target)
-  where (read).headings is not null and cardinality(c.starts) > 0
-    and t.target <> text_links.source);
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if read.headings is null or chunks = '[]'
+      or strpos(read.body, ']') + strpos(read.body, '<') = 0 then
+    return '[]';
+  end if;
+  return (
+    select coalesce(jsonb_agg(distinct jsonb_build_object('chunk',
+        greatest(width_bucket(l.start_offset, c.starts) - 1, 0), 'target', t.target)), '[]')
+    from (
+      select array(
+          select (k ->> 'start')::integer from jsonb_array_elements(chunks) k) as starts
+        offset 0) c
+      cross join lateral ragdb_internal.markdown_links(read.body) l
+      cross join lateral ragdb_internal.link_targets(text_links.source, l.target) t (target)
+    where t.target <> text_links.source);
+end $$;

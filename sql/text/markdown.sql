@@ -196,7 +196,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_labels constant text[] := array(select lower(l.label[1] collate "C")
-    from regexp_matches(text, E'^ {0,3}\\[([^\\[\\]]+)\\]:', 'gn') l (label));
+    from regexp_matches(case when strpos(text, ']:') > 0 then text end,
+      E'^ {0,3}\\[([^\\[\\]]+)\\]:', 'gn') l (label));
   v_headings ragdb_internal.heading[] := '{}';
   v_levels integer[] := '{}';
   v_path text[] := '{}';

@@ -62,17 +62,17 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_others constant text :=
+    case when octet_length(words) > length(words) then ragdb_internal.wordly() else '' end;
   v_words text := words;
 begin
   -- as the parser, which cuts 1e5abc into 1e5 and abc
   if v_words ~ '[0-9]e[0-9]+[a-z]' then
     v_words := regexp_replace(
-      v_words, '((?:^|[^a-z0-9' || ragdb_internal.wordly() || '])[0-9]+e[0-9]+)([a-z])', E'\\1 \\2',
-      'g');
+      v_words, '((?:^|[^a-z0-9' || v_others || '])[0-9]+e[0-9]+)([a-z])', E'\\1 \\2', 'g');
   end if;
   -- at an end that is no word there is an empty one
-  return array_remove(
-    regexp_split_to_array(v_words, '[^a-z0-9' || ragdb_internal.wordly() || ']+'), '');
+  return array_remove(regexp_split_to_array(v_words, '[^a-z0-9' || v_others || ']+'), '');
 end $$;
 
 -- Returns the pattern of a word that is not all of ASCII letters and digits.
@@ -88,7 +88,8 @@ return case
   when pg_catalog.octet_length(word) > (ragdb_internal.limits()).lexeme_bytes
     then pg_catalog.left(word, (ragdb_internal.limits()).lexeme_bytes / 4)
   when pg_catalog.octet_length(word) = pg_catalog.length(word) then word
-  when word ~ ('[' || ragdb_internal.foldable() || ']')
+  when word ~ ('[' || ragdb_internal.may_fold() || ']')
+      and word ~ ('[' || ragdb_internal.foldable() || ']')
     then pg_catalog.replace(ragdb_internal.fold(word), 'œ', 'oe')
   else pg_catalog.replace(word, 'œ', 'oe')
 end;

@@ -174,6 +174,25 @@ def test_every_code_point_gives_the_same_lexemes_everywhere(
 
 
 @pytest.mark.parametrize(
+    ("function", "last"),
+    [("plain", "①"), ("fold", "Ж"), ("evidence_text", "\u0378")],
+)
+def test_what_a_short_look_takes_for_settled_is_left_by_a_long_one(
+    db: Connection, function: str, last: str
+) -> None:
+    """What is behind has the long way gone, and nothing that is before becomes another by it."""
+    found = db.execute(
+        f"""
+        select string_agg(to_hex(i), ' ') from generate_series(1, 65535) i
+        where (i < 13312 or i %% 16 = 0) and i not between 55296 and 57343
+          and ragdb_internal.{function}('x' || chr(i) || 'y')
+            <> left(ragdb_internal.{function}('x' || chr(i) || 'y' || %s), -1)""",
+        [last],
+    ).fetchone()
+    assert found == (None,)
+
+
+@pytest.mark.parametrize(
     ("text", "asked"),
     [
         ("the user_id column", ["user_id", "user id", "userId", "USER_ID", "userid", "id"]),
