@@ -303,6 +303,7 @@ evidence_answers = Table(
     Column("output_tokens", Integer),
     Column("client", Text),
     Column("caller", Text, nullable=False),
+    Column("caller_oid", OID, nullable=False),
 )
 
 evidence_feedback = Table(
@@ -343,6 +344,7 @@ evidence_gates = Table(
     Column("min_score_by", Text, nullable=False),
     Column("client", Text),
     Column("caller", Text, nullable=False),
+    Column("caller_oid", OID, nullable=False),
 )
 
 histogram_rollups = Table(

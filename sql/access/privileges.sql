@@ -65,7 +65,7 @@ begin
         'list_rerankers rerank_depth record_rerank trace_reranks verify_trace'),
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin',
-        'drop_traces_before drop_kept_queries_before erase_traces bind_reranker'),
+        'drop_traces_before drop_kept_queries_before erase_traces erase_caller bind_reranker'),
       ('corpora', 'ragdb_reader',
         'put_text put_texts create_corpus drop_corpus list_corpora count_corpora list_parts '
         'corpus_info '

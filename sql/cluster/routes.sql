@@ -61,7 +61,7 @@ begin atomic
     ('latest', 't.last_at desc, t.query, t.corpus limit $3', 'list_unanswered'),
     ('each', null, 'list_tools list_key_events corpora_with_chunks '
       'job_status advice dead_roles verify '
-      'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces '
+      'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces erase_caller '
       'drop_kept_queries_before drop_access_events_before drop_eval_runs_before '
       'list_peer_corpora list_moves '
       'requeue_embeddings retry_failed'),

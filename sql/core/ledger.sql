@@ -102,6 +102,39 @@ return ragdb_internal.record_act(row(null, null, 'traces_erased', null,
   null, pg_catalog.concat('what a dropped corpus left', ': ' || record_traces_erased.reason)
   )::ragdb.ledger_acts);
 
+-- Records that rows of a role, each named kind:id, were erased, 10000 in an act: who verifies reads
+-- an act at once. It does not name the role, which is to be forgotten.
+create or replace function ragdb_internal.record_caller_erased(entries text[], reason text)
+returns void
+language sql
+begin atomic
+  select ragdb_internal.record_act(row(null, null, 'caller_erased', null, array(
+      select distinct pg_catalog.split_part(e.entry, ':', 1)
+      from pg_catalog.unnest(a.entries) e (entry) order by 1),
+    null, null, null, a.entries,
+    pg_catalog.concat('what one role asked and said', ': ' || record_caller_erased.reason)
+    )::ragdb.ledger_acts)
+  from (
+    select pg_catalog.array_agg(e.entry order by e.n) as entries
+    from pg_catalog.unnest(record_caller_erased.entries) with ordinality e (entry, n)
+    group by (e.n - 1) / 10000 order by (e.n - 1) / 10000) a;
+end;
+
+-- Returns what the ledger and an act call a row of evidence.
+create or replace function ragdb_internal.row_entry(kind text, corpus_id integer, id uuid)
+returns text
+language sql immutable parallel safe
+return row_entry.kind || ':' || row_entry.corpus_id || '/' || row_entry.id;
+
+-- Tells whether an act says that a row of evidence was erased.
+create or replace function ragdb_internal.is_row_erased(
+  kind text, corpus_id integer, id uuid)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.ledger_acts a where a.entries @> array[ragdb_internal.row_entry(
+    is_row_erased.kind, is_row_erased.corpus_id, is_row_erased.id)]);
+
 -- Returns the name of this database in the checkpoints of its ledger; null before it has one. The
 -- name is given when it is first needed and not when ragdb is installed: the dump of an extension
 -- brings its own.

@@ -46,6 +46,7 @@ begin
     'ragdb.list_feedback() reads what was recorded');
   v_trace := ragdb_internal.open_trace(
     coalesce(trace_id, ragdb_internal.answered_trace(answer_id)), is_audit => true);
+  perform ragdb_internal.hold_trace(v_trace.corpus_id, v_trace.id);
   if ragdb_internal.answered_trace(answer_id) <> v_trace.id
     or answer_id is not null and ragdb_internal.answered_trace(answer_id) is null
   then

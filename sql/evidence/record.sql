@@ -1,12 +1,12 @@
 -- What was weighed, on record: the inputs and the verdict of a gate. No text is kept of a question,
 -- an answer or a quote: hashes, ids, places, codes and counts.
 
--- Returns the corpus that evidence is of, and its trace, for what is recorded of it. Evidence is
--- recorded under its corpus: that of its trace, or the one it names where chunks were packed by
+-- Returns the corpus that evidence is of, and its trace, held for what is recorded of it. Evidence
+-- is recorded under its corpus: that of its trace, or the one it names where chunks were packed by
 -- their ids. Raises RG404, RG407, RG460.
 create or replace function ragdb_internal.evidence_corpus(
   evidence jsonb, trace_id uuid, out corpus ragdb.corpora, out trace uuid)
-language plpgsql stable
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -20,6 +20,7 @@ begin
   if trace is not null then
     v_trace := ragdb_internal.open_trace(trace);
     select c.* into strict corpus from ragdb.corpora c where c.corpus_id = v_trace.corpus_id;
+    perform ragdb_internal.hold_trace(v_trace.corpus_id, v_trace.id);
   elsif v_name is null then
     raise exception 'evidence names neither trace nor corpus'
       using errcode = 'RG460', detail = 'what is recorded is recorded under a corpus',
@@ -91,12 +92,11 @@ begin
   v_row.terms := (v_verdict ->> 'terms')::integer;
   v_row.coverage := (v_verdict ->> 'coverage')::float8;
   v_row.min_coverage := min_coverage;
-  if (v_of.corpus).record_query_text = 'full' then
-    v_row.missing_terms := array(select t.term
-      from jsonb_array_elements_text(v_verdict -> 'missing_terms') t (term));
-  end if;
+  v_row.missing_terms := case when (v_of.corpus).record_query_text = 'full' then array(
+    select t.term from jsonb_array_elements_text(v_verdict -> 'missing_terms') t (term)) end;
   v_row.client := client;
   v_row.caller := ragdb_internal.caller();
+  v_row.caller_oid := ragdb_internal.caller_oid();
   insert into ragdb.evidence_gates values (v_row.*);
   perform ragdb_internal.note('gate', v_row.corpus_id || '/' || v_row.id);
   return v_verdict || jsonb_build_object('gate_id', v_row.id);

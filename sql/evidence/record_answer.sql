@@ -50,6 +50,7 @@ begin
   v_answer.citations := case when v_answer.is_insufficient then 0
     else (select count(distinct c.n) from ragdb_internal.cited(output, evidence) c) end;
   v_answer.caller := ragdb_internal.caller();
+  v_answer.caller_oid := ragdb_internal.caller_oid();
   return v_answer;
 end $$;
 

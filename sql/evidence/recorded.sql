@@ -38,7 +38,8 @@ return exists (
   where t.corpus_id = (answer).corpus_id and t.id = (answer).trace_id
     and t.created_at = ragdb_internal.uuid_time((answer).trace_id)
     and ragdb_internal.may_open_trace(t, true))
-  or ((answer).trace_id is null and (answer).caller = ragdb_internal.caller())
+  or ((answer).trace_id is null
+    and ragdb_internal.is_caller((answer).caller, (answer).caller_oid))
   or ragdb_internal.is_auditor();
 
 -- Definer, like those below: the tables are granted to nobody. Ids are in the order of time, so

@@ -39,7 +39,7 @@ return ragdb_internal.fields_hash(
   pg_catalog.float8send((gate).coverage), pg_catalog.float8send((gate).min_coverage),
   ragdb_internal.array_hash((gate).missing_terms), ragdb_internal.utf8((gate).rank_mode),
   ragdb_internal.utf8((gate).min_score_by), ragdb_internal.utf8((gate).client),
-  ragdb_internal.utf8((gate).caller));
+  ragdb_internal.utf8((gate).caller), pg_catalog.oidsend((gate).caller_oid));
 
 -- Returns the columns of a citation, from row_no on, as they are hashed.
 create or replace function ragdb_internal.citation_fields(citation ragdb.answer_citations)
@@ -66,7 +66,8 @@ return ragdb_internal.fields_hash(variadic array[
   ragdb_internal.utf8((answer).model), pg_catalog.int4send((answer).attempt),
   pg_catalog.float8send((answer).elapsed_ms), pg_catalog.int4send((answer).input_tokens),
   pg_catalog.int4send((answer).output_tokens),
-  ragdb_internal.utf8((answer).client), ragdb_internal.utf8((answer).caller)]
+  ragdb_internal.utf8((answer).client), ragdb_internal.utf8((answer).caller),
+  pg_catalog.oidsend((answer).caller_oid)]
   || array(
     select f.field
       from ragdb.answer_citations c

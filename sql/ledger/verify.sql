@@ -19,7 +19,8 @@ language sql stable parallel safe
 begin atomic
   select exists (
       select from ragdb.ledger_acts a
-        where a.entries @> array[is_excused.kind || ':' || is_excused.id])
+        where a.entries @> array[is_excused.kind || ':' || is_excused.id]
+          and (a.act <> 'caller_erased' or is_excused.finding = 'row_missing'))
     or exists (
       select from ragdb.ledger_acts a
         where is_excused.finding = 'row_missing'

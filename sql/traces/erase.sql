@@ -12,8 +12,10 @@ return array(
   where not exists (select from ragdb.corpora c where c.corpus_id = l.corpus_id)
   order by 1);
 
--- Deletes the rows of some corpora from the partitions of a table, and returns their number.
-create or replace function ragdb_internal.erase_from_partitions(parent text, corpora integer[])
+-- Deletes the rows r that meet a condition on $1 from the partitions of a table, and returns their
+-- number.
+create or replace function ragdb_internal.erase_from_partitions(
+  parent text, condition text, value anyelement)
 returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -26,8 +28,7 @@ begin
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = ('ragdb.' || parent)::regclass order by 1
   loop
-    v_rows := v_rows
-      + ragdb_internal.remove_rows(v_partition, 'r.corpus_id = any ($1)', corpora);
+    v_rows := v_rows + ragdb_internal.remove_rows(v_partition, condition, value);
   end loop;
   return v_rows;
 end $$;
@@ -67,7 +68,8 @@ begin
   perform ragdb_internal.recount_rollups(true), ragdb_internal.hold('maintain');
   v_corpora := ragdb_internal.dropped_with_traces(erase_traces.corpus);
   foreach v_parent in array ragdb_internal.partitioned() loop
-    v_rows := ragdb_internal.erase_from_partitions(v_parent, v_corpora);
+    v_rows := ragdb_internal.erase_from_partitions(
+      v_parent, 'r.corpus_id = any ($1)', v_corpora);
     traces := case v_parent when 'retrieval_traces' then v_rows else traces end;
     answers := case v_parent when 'evidence_answers' then v_rows else answers end;
   end loop;

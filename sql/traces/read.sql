@@ -35,24 +35,34 @@ return coalesce(pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_audit
 create type ragdb_internal.asker as (
   name text collate "C", role_oid oid, is_of_now boolean, until timestamptz);
 
--- Returns as whom the caller recorded traces, also as the login behind ragdb_admin. Where a role
--- that is gone was bound to the caller, its traces are theirs. Like the two below not in SQL, of
--- which PostgreSQL 16 keeps no plan: they are asked of each of many rows.
-create or replace function ragdb_internal.own_askers() returns ragdb_internal.asker[]
+-- Returns as whom a role recorded traces. Where a role that is gone was bound to it, its traces are
+-- theirs. Like those below not in SQL, of which PostgreSQL 16 keeps no plan: they are asked of each
+-- of many rows.
+create or replace function ragdb_internal.askers_of(role text, role_oid oid)
+returns ragdb_internal.asker[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select row(ragdb_internal.caller(), ragdb_internal.caller_oid(), true,
-      'infinity'::timestamptz)::ragdb_internal.asker
-    union all
-    select row(l.login, ragdb_internal.role_oid(l.login), true, 'infinity'::timestamptz)
+    select row(askers_of.role, askers_of.role_oid, true, 'infinity'::timestamptz)
       ::ragdb_internal.asker
-    from (select ragdb_internal.login_of_admin() as login offset 0) l where l.login is not null
     union all
     select row(b.role, ragdb_internal.role_oid(b.role), false, b.bound_at)::ragdb_internal.asker
-    from ragdb.role_bindings b where ragdb_internal.is_caller(b.bound_to, b.bound_oid));
+    from ragdb.role_bindings b
+    where b.bound_to = askers_of.role and b.bound_oid = askers_of.role_oid);
+end $$;
+
+-- Returns as whom the caller recorded traces, also as the login behind ragdb_admin.
+create or replace function ragdb_internal.own_askers() returns ragdb_internal.asker[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return ragdb_internal.askers_of(ragdb_internal.caller(), ragdb_internal.caller_oid()) || array(
+    select row(l.login, ragdb_internal.role_oid(l.login), true, 'infinity'::timestamptz)
+      ::ragdb_internal.asker
+    from (select ragdb_internal.login_of_admin() as login offset 0) l where l.login is not null);
 end $$;
 
 -- Whether a trace of a role was recorded by an asker. Nothing is looked up in it, so that it costs
@@ -128,6 +138,23 @@ begin
           'by members of ragdb_auditor';
   end if;
   return v_trace;
+end $$;
+
+-- Holds a trace to the end of the transaction for what is written of it, so that
+-- ragdb.erase_caller takes that along or comes first. Raises RG407.
+create or replace function ragdb_internal.hold_trace(corpus_id integer, trace_id uuid)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.retrieval_traces t
+    where t.corpus_id = hold_trace.corpus_id and t.id = hold_trace.trace_id
+      and t.created_at = ragdb_internal.uuid_time(hold_trace.trace_id)
+    for key share;
+  if not found then
+    perform ragdb_internal.open_trace(trace_id); -- which says that it is gone
+  end if;
 end $$;
 
 -- Definer, like those below: the tables are granted to nobody.

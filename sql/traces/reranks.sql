@@ -117,6 +117,7 @@ begin
   if v_reranks = '{}' then
     return v_reranks;
   end if;
+  perform ragdb_internal.hold_trace(trace.corpus_id, trace.id);
   v_reranks[1].rerank_hash := ragdb_internal.rerank_hash(trace.trace_hash, v_reranks);
   v_reranks[1].rerank_mac := ragdb_internal.trace_mac(v_reranks[1].rerank_hash, v_key.secret);
   -- once an upgrade has brought the table, its first month is made here

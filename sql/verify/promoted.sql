@@ -26,6 +26,7 @@ begin
   return ragdb_internal.verified_rows('atoms', array(
     select row(jsonb_build_array(a.corpus_id, a.atom_id), 'atom ' || a.atom_id, case
         when t.id is null and ragdb_internal.uuid_time(a.trace_id) >= k.kept_from
+            and not ragdb_internal.is_row_erased('trace', a.corpus_id, a.trace_id)
           then 'the trace that it rests on is gone'
         when t.slice_id <> a.source_slice_id then 'its slice is not that of its trace'
         when t.id is not null and exists (

@@ -67,7 +67,8 @@ create table ragdb.evidence_gates (
     constraint evidence_gates_min_score_by_is_known
       check (min_score_by in ('caller', 'corpus', 'none')),
   client text,
-  caller text not null,
+  caller text collate "C" not null,
+  caller_oid oid not null,
   constraint evidence_gates_verdict_follows check (is_enough = (chunks >= min_chunks
     and coalesce(best_score, 0) >= min_score and coverage >= min_coverage))
 ) partition by range (created_at);
@@ -105,6 +106,7 @@ comment on column ragdb.evidence_gates.min_score_by is
   'Who set min_score: the caller, the corpus (its floor for rank_mode at that time), or none.';
 comment on column ragdb.evidence_gates.client is 'Name that the asking program gave itself.';
 comment on column ragdb.evidence_gates.caller is 'Database role that asked.';
+comment on column ragdb.evidence_gates.caller_oid is 'Oid of that role.';
 
 create table ragdb.evidence_answers (
   corpus_id integer not null,
@@ -126,7 +128,8 @@ create table ragdb.evidence_answers (
   output_tokens integer
     constraint evidence_answers_output_tokens_are_positive check (output_tokens >= 0),
   client text,
-  caller text not null,
+  caller text collate "C" not null,
+  caller_oid oid not null,
   constraint evidence_answers_are_verified_without_problems check (is_verified = (problems = 0))
 ) partition by range (created_at);
 comment on table ragdb.evidence_answers is
@@ -166,6 +169,7 @@ comment on column ragdb.evidence_answers.output_tokens is
   'Tokens that the model wrote, as it counted them; null where nobody said.';
 comment on column ragdb.evidence_answers.client is 'Name that the asking program gave itself.';
 comment on column ragdb.evidence_answers.caller is 'Database role that asked.';
+comment on column ragdb.evidence_answers.caller_oid is 'Oid of that role.';
 
 create table ragdb.answer_citations (
   corpus_id integer not null,

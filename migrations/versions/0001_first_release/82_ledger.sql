@@ -88,8 +88,8 @@ comment on table ragdb.ledger_acts is
 comment on column ragdb.ledger_acts.act_id is 'UUID of version 7.';
 comment on column ragdb.ledger_acts.created_at is 'When it was done.';
 comment on column ragdb.ledger_acts.act is
-  'retention, erasure, corpus_dropped, traces_erased, deletion, history_erased, history_dropped, '
-  'ledger_on or ledger_off.';
+  'retention, erasure, corpus_dropped, traces_erased, caller_erased, deletion, history_erased, '
+  'history_dropped, ledger_on or ledger_off.';
 comment on column ragdb.ledger_acts.caller is 'Role that did it.';
 comment on column ragdb.ledger_acts.kinds is 'Kinds of the rows that it took away or changed.';
 comment on column ragdb.ledger_acts.corpus_id is

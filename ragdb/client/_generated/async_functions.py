@@ -554,6 +554,15 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[rows.EmbeddingStatusRow]:
         return await self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, locals())
 
+    async def erase_caller(
+        self,
+        caller: str,
+        corpus: str | None = None,
+        reason: str | None = None,
+        caller_oid: int | None = None,
+    ) -> rows.EraseCallerRow:
+        return await self._row(calls.ERASE_CALLER, rows.EraseCallerRow, locals())
+
     async def erase_source(
         self, corpus: str, uri: str, reason: str | None = None
     ) -> rows.EraseSourceRow:

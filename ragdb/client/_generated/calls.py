@@ -357,6 +357,9 @@ EMBEDDING_STATUS = Call(
         "count": "integer",
     },
 )
+ERASE_CALLER = Call(
+    "erase_caller", {"caller": "text", "corpus": "text", "reason": "text", "caller_oid": "oid"}
+)
 ERASE_SOURCE = Call("erase_source", {"corpus": "text", "uri": "text", "reason": "text"})
 ERASE_SPEAKER = Call(
     "erase_speaker", {"corpus": "text", "speaker": "text", "session": "text", "reason": "text"}

@@ -1042,6 +1042,25 @@ class Functions(Caller):
         """
         return self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, locals())
 
+    def erase_caller(
+        self,
+        caller: str,
+        corpus: str | None = None,
+        reason: str | None = None,
+        caller_oid: int | None = None,
+    ) -> rows.EraseCallerRow:
+        """Erases what one role asked and said, in a corpus or (null) in all: its traces with
+        their hits, rerankings, gates, answers and feedback, the gates, answers and feedback
+        that it recorded of what others asked, and the embeddings of questions that nobody
+        else asked; returns how many traces, answers, gates and feedback went. Acts in the
+        ledger name each row, with the reason (up to 10000 characters), and not the role. It
+        means the role that has the name now, or where there is none all that had it;
+        caller_oid names an earlier one. It waits for who records a retrieval, and holds up
+        nobody. A notice says so where nothing was left. Raises RG400, and 25006 where nothing
+        can be written.
+        """
+        return self._row(calls.ERASE_CALLER, rows.EraseCallerRow, locals())
+
     def erase_source(self, corpus: str, uri: str, reason: str | None = None) -> rows.EraseSourceRow:
         """Deletes a source as ragdb.delete_source with derived => 'erase' does, and takes what
         was ever found there out of the history of the corpus, so that no version has it, and

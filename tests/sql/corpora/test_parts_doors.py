@@ -43,6 +43,7 @@ WHOLE = {
     "drop_part_statistics": ("'whole', 'elsewhere'", "RG404"),
     "embedding_status": ("'whole'", 3),
     "list_evals": ("'whole'", 0),
+    "erase_caller": ("'postgres', 'whole'", 1),
     "erase_traces": ("'whole'", 1),
     "explain_missing": ("'whole', 'apple', :chunk", 1),
     "explain_score": ("'whole', 'red apple', :chunk", 2),

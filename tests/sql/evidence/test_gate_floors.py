@@ -178,9 +178,10 @@ def test_a_verdict_on_record_follows_from_its_row(docs: Connection) -> None:
         docs.execute(
             "insert into ragdb.evidence_gates (corpus_id, id, created_at, pack_hash, is_enough,"
             " chunks, min_chunks, best_score, min_score, min_score_by, terms, coverage,"
-            " min_coverage, caller) select corpus_id, id, created_at, pack_hash, not is_enough,"
+            " min_coverage, caller, caller_oid) select corpus_id, id, created_at, pack_hash,"
+            " not is_enough,"
             " chunks, min_chunks, best_score, min_score, min_score_by, terms, coverage,"
-            " min_coverage, caller from ragdb.evidence_gates"
+            " min_coverage, caller, caller_oid from ragdb.evidence_gates"
         )
 
 

@@ -79,8 +79,9 @@ ROOMS = {
         "VerifyTokenRow WhyNotRow ",
         "static": "ListStaticModelsRow ",
         "text": "ListTextConfigsRow ",
-        "traces": "DropKeptQueriesBeforeRow DropTracesBeforeRow EraseTracesRow Rerankers "
-        "RetrievalHits RetrievalReranks RetrievalTraces TracedHit VerifyTraceRow ",
+        "traces": "DropKeptQueriesBeforeRow DropTracesBeforeRow EraseCallerRow "
+        "EraseTracesRow Rerankers RetrievalHits RetrievalReranks RetrievalTraces "
+        "TracedHit VerifyTraceRow ",
         "vectors": "Embedders ",
         "verify": "Advice Finding VerificationChecksRow VerifyStepRow ",
         "wire": "CapabilitiesRow CapabilitySchemasRow ClaimEmbedJobsRow "

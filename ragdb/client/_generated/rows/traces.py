@@ -28,6 +28,16 @@ class DropTracesBeforeRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class EraseCallerRow(Row):
+    """A row of `erase_caller`."""
+
+    traces: int
+    answers: int
+    gates: int
+    feedback: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class EraseTracesRow(Row):
     """A row of `erase_traces`."""
 
