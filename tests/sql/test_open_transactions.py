@@ -65,7 +65,11 @@ MAKERS = [
     "withdraw_contract('k{0}')",
 ]
 # these wait for whoever records what they take away, and nobody waits for them
-LOGS = ["erase_traces('{0}')", "drop_access_events_before('2020-01-01')"]
+LOGS = [
+    "erase_traces('{0}')",
+    "erase_caller('reader')",
+    "drop_access_events_before('2020-01-01')",
+]
 
 
 def filled(db: Connection, corpus: str) -> list[str]:

@@ -80,7 +80,8 @@ create table ragdb.ledger_acts (
   entries text[] collate "C" not null,
   reason text not null
 );
-create index ledger_acts_by_entry on ragdb.ledger_acts using gin (entries);
+-- who verifies asks it of each row that is gone, and would read all that is pending each time
+create index ledger_acts_by_entry on ragdb.ledger_acts using gin (entries) with (fastupdate = off);
 comment on table ragdb.ledger_acts is
   'What was done to evidence on purpose: rows dropped by age, erased or dropped with a corpus, '
   'documents deleted, history erased or dropped, and the ledger switched on or off. Append-only. '

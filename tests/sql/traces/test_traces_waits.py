@@ -22,6 +22,7 @@ WAITS = [
     # who has searched, and goes on
     ("drop_traces_before('2021-01-01')", SEARCH),
     ("erase_traces('gone')", SEARCH),
+    ("erase_caller('reader')", SEARCH),
     ("drop_access_events_before('2020-01-01')", SEARCH),
 ]
 
