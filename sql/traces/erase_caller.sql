@@ -112,7 +112,7 @@ create type ragdb_internal.asked_question as (corpus_id integer, query_hash byte
 -- Returns the questions of traces.
 create or replace function ragdb_internal.questions_of(traces ragdb_internal.evidence_key[])
 returns ragdb_internal.asked_question[]
-language sql stable
+language sql stable parallel safe
 return array(
   select distinct row(t.corpus_id, pg_catalog.decode(t.query_hash, 'hex'))
       ::ragdb_internal.asked_question
@@ -142,7 +142,7 @@ end $$;
 -- Refuses to erase where nothing can be written, nobody is named, or what was recorded meanwhile is
 -- not seen. Raises RG400, 25006.
 create or replace function ragdb_internal.check_leaver(caller text, reason text) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
