@@ -28,6 +28,11 @@ TABLES = (
     "answer_citations",
     "evidence_feedback",
 )
+CONTRACT = """corpus name=docs
+retriever name=R corpus=docs topK=5 mode=lexical
+rag name=A retriever=R
+  ragEval name=V mode=contract metric=mrr threshold=0.1
+"""
 SECRET = "a very secret apple"
 ERASE = "select * from ragdb.erase_caller(%s, reason => 'request 77')"
 
@@ -75,6 +80,15 @@ def weigh(db: Connection, role: str, question: str, pack: Any) -> Any:
     return one(db, "select id from ragdb.evidence_answers order by id desc limit 1")
 
 
+def pack_of_chunks(db: Connection) -> Any:
+    """Evidence that no retrieval found."""
+    return one(
+        db,
+        "select ragdb.build_evidence_pack(chunk_ids => array[(select min(chunk_id)"
+        " from ragdb.list_chunks('docs'))], corpus => 'docs')",
+    )
+
+
 def fill(db: Connection) -> None:
     db.execute("select ragdb.create_signing_key('k')")
     db.execute("select ragdb.bind_reranker('tiny', '/models/tiny', repeat('ab', 32))")
@@ -112,12 +126,7 @@ def test_what_a_role_asked_and_said_is_erased_and_nothing_else(docs: Connection)
     answer = weigh(docs, "anna", SECRET, pack)
     docs.execute("select ragdb.record_feedback('good', answer_id => %s)", (answer,))
     # of chunks that no retrieval found
-    pack = one(
-        docs,
-        "select ragdb.build_evidence_pack(chunk_ids => array[(select min(chunk_id)"
-        " from ragdb.list_chunks('docs'))], corpus => 'docs')",
-    )
-    weigh(docs, "anna", SECRET, pack)
+    weigh(docs, "anna", SECRET, pack_of_chunks(docs))
     docs.execute("select ragdb.seal_ledger()")
     as_role(docs, "admin", "select traces from ragdb.erase_caller('nobody')")
 
@@ -148,6 +157,9 @@ def test_the_act_names_the_rows_and_the_reason_and_not_the_role(docs: Connection
     number = one(docs, "select ragdb_internal.corpus_number('docs')")
     assert {f"trace:{number}/{trace}", f"rerank:{number}/{trace}"} < set(entries)
     assert reason == "what one role asked and said: request 77"
+    # the rows were gone before they were sealed
+    docs.execute("select ragdb.seal_ledger()")
+    assert findings(docs) == []
 
 
 def test_many_rows_are_named_by_several_acts(docs: Connection) -> None:
@@ -237,16 +249,7 @@ def test_another_row_in_the_place_of_an_erased_one_is_found(docs: Connection) ->
 
 def test_a_role_that_has_the_name_now_is_another_person(docs: Connection) -> None:
     converse(docs, "anna")
-    weigh(
-        docs,
-        "anna",
-        SECRET,
-        one(
-            docs,
-            "select ragdb.build_evidence_pack(chunk_ids => array[(select min(chunk_id)"
-            " from ragdb.list_chunks('docs'))], corpus => 'docs')",
-        ),
-    )
+    weigh(docs, "anna", SECRET, pack_of_chunks(docs))
     earlier = one(docs, "select 'anna'::regrole::oid")
     docs.execute("drop role anna")
     docs.execute("create role anna in role ragdb_reader")
@@ -266,6 +269,16 @@ def test_a_role_that_has_the_name_now_is_another_person(docs: Connection) -> Non
     docs.execute("drop role anna")
     assert docs.execute(ERASE, ("anna",)).fetchall() == [(2, 0, 0, 0)]
     assert count(docs, "retrieval_hits") == 0
+
+
+def test_what_an_answer_cites_is_not_shown_to_a_namesake(docs: Connection) -> None:
+    """The answer has no trace, so only the role tells whose it is."""
+    answer = weigh(docs, "anna", "red apple", pack_of_chunks(docs))
+    cited = "select bool_and(text is not null) from ragdb.list_citations(%s)"
+    assert as_role(docs, "anna", cited, answer)
+    docs.execute("drop role anna")
+    docs.execute("create role anna in role ragdb_reader")
+    assert not as_role(docs, "anna", cited, answer)
 
 
 def test_a_namesake_whose_evidence_stays_is_told(docs: Connection) -> None:
@@ -369,6 +382,23 @@ def test_an_atom_that_rests_on_an_erased_trace_stays_and_is_sound(signed: Connec
     signed.execute("alter table ragdb.ledger_acts disable trigger user")
     signed.execute("delete from ragdb.ledger_acts where act = 'caller_erased'")
     assert (f"atom {atom}", "the trace that it rests on is gone") in errors(signed)
+
+
+def test_a_run_whose_traces_were_erased_stays_and_is_sound(docs: Connection) -> None:
+    docs.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
+    case = {"name": "c", "query": "red", "labels": [{"source": "a"}]}
+    docs.execute("select ragdb.import_eval('A', 'V', %s)", (Jsonb([case]),))
+    run = as_role(docs, "anna", "select (ragdb.run_eval('A')).run_id")
+    results = "select status, hits from ragdb.eval_case_results(%s)"
+    before = docs.execute(results, (run,)).fetchall()
+    assert count(docs, "retrieval_traces") == 1
+    docs.execute(ERASE, ("anna",))
+    assert count(docs, "retrieval_traces") == 0
+    assert docs.execute(results, (run,)).fetchall() == before
+    assert docs.execute("select from ragdb.eval_report(%s)", (run,)).rowcount > 0
+    docs.execute("select ragdb.seal_ledger()")
+    assert findings(docs) == []
+    assert errors(docs) == []
 
 
 def test_only_an_admin_erases_and_only_where_it_can_be_written_and_seen(
