@@ -147,7 +147,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform ragdb_internal.check_erasure('erase', reason),
-    ragdb_internal.check_recordable('erase_caller deletes rows', 'run it on the primary');
+    ragdb_internal.check_recordable('erase_caller writes', 'run it on the primary');
   if caller is null then
     raise exception 'caller is null'
       using errcode = 'RG400', detail = 'what one role asked and said is erased',

@@ -22,6 +22,7 @@ from ragdb.server import embedded, postgres
 from tests.documents import document
 from tests.forked import run_forked
 from tests.mcp.test_mcp_server import call
+from tests.refusal import refused
 from tests.waiting import until
 
 TEXTS = {
@@ -190,6 +191,13 @@ def test_a_verb_that_writes_refuses_a_standby_in_a_line(
     assert said.startswith("ragdb: ")
     assert said.endswith(", and this server is a standby (25006)")
     assert "on the primary" in hint
+
+
+def test_a_standby_erases_nothing_of_a_caller(pair: tuple[str, str]) -> None:
+    with psycopg.connect(pair[1]) as db:
+        said = refused(db, "select ragdb.erase_caller('anna')")
+    assert said.diag.message_primary == "erase_caller writes, and this server is a standby"
+    assert said.diag.message_hint == "run it on the primary"
 
 
 @pytest.mark.by_day(1)
