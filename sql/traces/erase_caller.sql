@@ -155,7 +155,7 @@ begin
   elsif current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'the transaction is %', current_setting('transaction_isolation')
       using errcode = 'RG400', detail = 'it does not see what others recorded since it began',
-        hint = 'call this in a transaction of its own, which is read committed';
+        hint = 'call it after: begin transaction isolation level read committed';
   end if;
 end $$;
 
