@@ -159,8 +159,10 @@ begin
   end if;
 end $$;
 
--- Tells by a notice that nothing was found, or that others had the name, whose evidence stays.
-create or replace function ragdb_internal.tell_of_namesakes(caller text, erased integer)
+-- Tells by a notice that nothing was found, or where all corpora were meant that others had the
+-- name, whose evidence stays.
+create or replace function ragdb_internal.tell_of_namesakes(
+  caller text, corpus text, erased integer)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -174,12 +176,13 @@ declare
         where f.caller = tell_of_namesakes.caller) r
     where r.caller_oid is distinct from ragdb_internal.role_oid(tell_of_namesakes.caller));
 begin
-  if v_others is not null then
+  if corpus is null and v_others is not null then
     raise notice 'what others recorded under the name % stays', ragdb_internal.quote(caller)
       using detail = 'they were roles of oid ' || v_others,
         hint = 'erase it by caller_oid where one of them was the same person';
   elsif erased = 0 then
     raise notice 'nothing is left of role %', ragdb_internal.quote(caller)
+        || case when corpus is null then '' else ' in corpus ' || ragdb_internal.quote(corpus) end
       using detail = 'neither retrievals nor feedback, answers or gates',
         hint = 'ragdb.list_traces() shows an auditor who asked';
   end if;
@@ -210,7 +213,7 @@ begin
   perform ragdb_internal.record_caller_erased(array(
     select ragdb_internal.row_entry(k.kind, k.corpus_id, k.id) from unnest(v_keys) k), reason);
   perform ragdb_internal.forget_questions(v_questions);
-  perform ragdb_internal.tell_of_namesakes(caller, cardinality(v_keys)) where corpus is null;
+  perform ragdb_internal.tell_of_namesakes(caller, corpus, cardinality(v_keys));
   return query
     select count(*) filter (where k.kind = 'trace'), count(*) filter (where k.kind = 'answer'),
         count(*) filter (where k.kind = 'gate'), count(*) filter (where k.kind = 'feedback')

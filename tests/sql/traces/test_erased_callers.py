@@ -298,6 +298,8 @@ def test_a_namesake_whose_evidence_stays_is_told(docs: Connection) -> None:
     told.clear()
     assert docs.execute(ERASE, ("anna",)).fetchall() == [(0, 0, 0, 0)]
     assert told[0][:2] == ("NOTICE", 'nothing is left of role "anna"')
+    docs.execute("select * from ragdb.erase_caller('anna', 'misspelt')")
+    assert told[-1][:2] == ("NOTICE", 'nothing is left of role "anna" in corpus "misspelt"')
     acts = "select count(*) from ragdb.list_ledger_acts() where act = 'caller_erased'"
     assert one(docs, acts) == 1
 
