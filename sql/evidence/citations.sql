@@ -60,6 +60,7 @@ create or replace function ragdb_internal.check_cited(output jsonb, evidence jso
 returns setof ragdb_internal.citation_check
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_trace ragdb.retrieval_traces := trace;

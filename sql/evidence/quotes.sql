@@ -17,7 +17,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   with letter as materialized (
-    select c.letter, c.n from regexp_split_to_table(text, '') with ordinality c (letter, n)
+    select c.letter, c.n from string_to_table(text, null) with ordinality c (letter, n)
   ), form as materialized (
     select d.letter, d.letter ~ ('[' || ragdb_internal.exponents() || ']') as is_exponent, case
       when d.letter ~ E'[\\u0001-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029'
@@ -50,21 +50,23 @@ begin
   into letters, places
   from (
     select k.n, u.form
-    from kept k, regexp_split_to_table(k.form, '') with ordinality u (form, m)) k;
+    from kept k, string_to_table(k.form, null) with ordinality u (form, m)) k;
 end $$;
 
 -- Returns how many letters a quote has, white space left out. A Chinese one, which is a word or
--- half of one, counts as two.
+-- half of one, counts as two. ASCII is its own letters.
 create or replace function ragdb_internal.quoted_letters(quote text) returns integer
 language sql immutable parallel safe
-return (
-  select pg_catalog.length(q.letters) + case
-    when pg_catalog.octet_length(q.letters) > pg_catalog.length(q.letters)
-      then pg_catalog.length(pg_catalog.regexp_replace(
+return case
+  when pg_catalog.octet_length(quoted_letters.quote) = pg_catalog.length(quoted_letters.quote)
+    then pg_catalog.length(pg_catalog.regexp_replace(
+      quoted_letters.quote, '[\u0001-\u0020]+', '', 'g'))
+  else (
+    select pg_catalog.length(q.letters) + pg_catalog.length(pg_catalog.regexp_replace(
         q.letters, '[^\u3400-\u9fff]+', '', 'g'))
-    else 0 end
-  from (select pg_catalog.replace(
-    (ragdb_internal.quotable(quoted_letters.quote)).letters, ' ', '') as letters offset 0) q);
+    from (select pg_catalog.replace(
+      (ragdb_internal.quotable(quoted_letters.quote)).letters, ' ', '') as letters offset 0) q)
+end;
 
 -- Returns what a class of characters in a regular expression lists for the space and the
 -- punctuation of ASCII, without |, which scanners read for l.

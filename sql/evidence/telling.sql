@@ -19,11 +19,15 @@ return case when pg_catalog.translate(without_tags.sentence, '<{![', '') = witho
     '<[^<>]*>|\{\{.*?\}\}|\{[%*].*?[%*]\}|!\[[^][]*\]\([^()\s]*\)|^\[[^][]+\]:\s+\S+', '', 'g') end;
 
 -- Tells whether a sentence is long enough to be quoted, and not code. A sentence shorter than the
--- shortest quote cannot be cited. Code tells nothing to who reads it without its lines.
+-- shortest quote cannot be cited. Code tells nothing to who reads it without its lines. What has as
+-- many letters of the most frequent scripts is long enough: to count what a quote has takes long.
 create or replace function ragdb_internal.is_citable(sentence text) returns boolean
 language sql immutable parallel safe
 return not pg_catalog.starts_with(is_citable.sentence, '```')
   and (pg_catalog.length(ragdb_internal.without_tags(is_citable.sentence)) >= 64
+    or pg_catalog.length(pg_catalog.regexp_replace(
+      ragdb_internal.without_tags(is_citable.sentence),
+      '[^!-~À-ʯΑ-ωЀ-ҁҊ-ԯ\u3400-\u9fff\uac00-\ud7a3]+', '', 'g')) >= 8
     or ragdb_internal.quoted_letters(ragdb_internal.without_tags(is_citable.sentence)) >= 8);
 
 -- Returns how long the list, the table or the code is that follows a place of a text, with the line
