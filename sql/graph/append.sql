@@ -72,7 +72,6 @@ create or replace function ragdb_internal.extend_document(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 as $$
 declare
@@ -107,7 +106,7 @@ create or replace function ragdb_internal.session_document(corpus_id integer, se
 returns ragdb.documents
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_document ragdb.documents;

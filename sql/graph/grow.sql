@@ -162,7 +162,7 @@ create or replace function ragdb_internal.new_turns(
 returns ragdb_internal.parsed_turn[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 as $$
@@ -192,7 +192,6 @@ returns table (
 language plpgsql security definer -- turns and edges are granted to nobody
 set search_path = pg_catalog, pg_temp
 set timezone = 'UTC' -- a time without a zone means the same everywhere
-set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 as $$
 #variable_conflict use_column

@@ -112,7 +112,7 @@ create or replace function ragdb_internal.store_places(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -181,7 +181,7 @@ create or replace function ragdb_internal.derive_embedded_turns(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 as $$
