@@ -113,7 +113,8 @@ def test_the_words_of_a_sentence_that_may_answer(db: Connection) -> None:
 def test_the_letters_of_a_short_sentence_that_may_answer(db: Connection) -> None:
     chunks = [{"source_id": uri, "chunk_id": uri, "text": text} for uri, text in TEXTS.items()]
     evidence = json.dumps({"chunks": chunks})
-    with calls(db, "quotable", 20):
+    # those of frequent scripts are counted, not compared
+    with calls(db, "quotable", 0):
         db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
 
 
@@ -133,9 +134,9 @@ def test_the_letters_of_evidence_for_quotes_that_are_in_none(db: Connection) -> 
         {"source_id": uri, "chunk_id": uri, "quote": f"The lift is {n} years old now."}
         for n, uri in enumerate(TEXTS)
     ]
-    # of each quote as it is measured, found and compared with others, of each chunk as the quote is
-    # looked for, and of all chunks once
-    with calls(db, "quotable", (3 + 1 + 1) * 20):
+    # of each quote as it is found and compared with others, of each chunk as the quote is looked for,
+    # and of all chunks once
+    with calls(db, "quotable", (2 + 1 + 1) * 20):
         found = db.execute(
             "select count(*) filter (where code = 'QUOTE_NOT_FOUND')"
             " from ragdb.check_citations(%s, %s)",
