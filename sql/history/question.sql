@@ -60,7 +60,7 @@ begin atomic
   with spelt as materialized (
     select w.* from ragdb_internal.words_spelt((past).corpus, meant_then.text) w
   ), lacking as materialized (
-    select s.word, s.frequency, n.near
+    select s.word, s.frequency, n.near, n.likely
     from spelt s
       cross join lateral ragdb_internal.near_lexemes(
         s.word, ragdb_internal.ascii_dictionary(((past).corpus).text_config),
@@ -83,7 +83,7 @@ begin atomic
       union all
       (select k.lexeme from known k
         where k.lexeme = any (l.near)
-        order by ragdb_internal.is_swapped(l.word, l.near, k.lexeme) desc, k.df desc, k.lexeme
+        order by ragdb_internal.likelihood(k.lexeme, k.df, l.near, l.likely) desc, k.lexeme
         limit 1)
       limit 1) d;
 end;

@@ -28,38 +28,46 @@ begin
 end $$;
 
 -- Returns what one edit makes of a word: first two letters swapped, at each place but the last, nor
--- the first of three letters; then one dropped, put in or replaced behind so many letters, from
--- first to last. Few misspelt words are wrong in their first letter (Yannakoudakis and Fawthrop,
--- "The Rules of Spelling Errors", Information Processing and Management, 1983), and a third of the
--- right words that a corpus lacks are near another one by it alone (islam, slam). So of three
--- letters the first is not swapped either (ons, nos). At each place all letters are written at
--- once: with "t c" for its spaces, the alphabet between "c" and "t" is every "c_t".
+-- the first of three letters, and, behind so many letters, from first to last, one dropped behind
+-- its like or put in, and how many these are; then another one dropped, or one replaced. Few
+-- misspelt words are wrong in their first letter (Yannakoudakis and Fawthrop, "The Rules of
+-- Spelling Errors", Information Processing and Management, 1983), and a third of the right words
+-- that a corpus lacks are near another one by it alone (islam, slam). So of three letters the first
+-- is not swapped either (ons, nos). At each place all letters are written at once: with "t c" for
+-- its spaces, the alphabet between "c" and "t" is every "c_t".
 create or replace function ragdb_internal.edits(word text, first integer, last integer)
-returns table (edits text[])
+returns table (edits text[], likely integer)
 language sql immutable parallel safe rows 1
 begin atomic
-  select coalesce(pg_catalog.array_agg(p.before || pg_catalog.left(p.behind, 1) || p.letter
-        || pg_catalog.substr(p.behind, 2))
-      filter (where p.behind <> '' and (p.before <> '' or pg_catalog.length(edits.word) > 3)), '{}')
-    || coalesce(pg_catalog.array_agg(p.before || p.behind)
-        filter (where p.is_edited and p.letter <> '')
-      || pg_catalog.string_to_array(pg_catalog.string_agg(
-        p.before || pg_catalog.replace(a.alphabet, ' ', p.letter || p.behind || ' ' || p.before)
-          || p.letter || p.behind, ' ') filter (where p.is_edited), ' ')
-      || pg_catalog.string_to_array(pg_catalog.string_agg(
-        p.before || pg_catalog.replace(a.alphabet, ' ', p.behind || ' ' || p.before)
-          || p.behind, ' ') filter (where p.is_edited and p.letter <> ''), ' '), '{}')
+  select m.likely || m.others, pg_catalog.cardinality(m.likely)
   from (
-      select case when edits.word ~ '^[a-z]*$' then ragdb_internal.latin()
-        else ragdb_internal.alphabet(edits.word) end as alphabet
-      offset 0) a
-    cross join (
-      select pg_catalog.left(edits.word, s.n) as before,
-        pg_catalog.substr(edits.word, s.n + 1, 1) as letter,
-        pg_catalog.substr(edits.word, s.n + 2) as behind,
-        s.n between edits.first and edits.last as is_edited
-      from (select pg_catalog.generate_series(0, pg_catalog.length(edits.word)) as n) s
-      offset 0) p;
+    select coalesce(pg_catalog.array_agg(p.before || pg_catalog.left(p.behind, 1) || p.letter
+          || pg_catalog.substr(p.behind, 2))
+        filter (where p.behind <> '' and (p.before <> '' or pg_catalog.length(edits.word) > 3)),
+        '{}')
+      || pg_catalog.array_agg(p.before || p.behind) filter (where p.is_edited and p.is_like)
+      || coalesce(pg_catalog.string_to_array(pg_catalog.string_agg(
+        p.before || pg_catalog.replace(a.alphabet, ' ', p.letter || p.behind || ' ' || p.before)
+          || p.letter || p.behind, ' ') filter (where p.is_edited), ' '), '{}') as likely,
+      coalesce(pg_catalog.array_agg(p.before || p.behind)
+          filter (where p.is_edited and p.letter <> '' and not p.is_like)
+        || pg_catalog.string_to_array(pg_catalog.string_agg(
+          p.before || pg_catalog.replace(a.alphabet, ' ', p.behind || ' ' || p.before)
+            || p.behind, ' ') filter (where p.is_edited and p.letter <> ''), ' '), '{}') as others
+    from (
+        select case when edits.word ~ '^[a-z]*$' then ragdb_internal.latin()
+          else ragdb_internal.alphabet(edits.word) end as alphabet
+        offset 0) a
+      cross join (
+        select pg_catalog.left(edits.word, s.n) as before,
+          pg_catalog.substr(edits.word, s.n + 1, 1) as letter,
+          pg_catalog.substr(edits.word, s.n + 2) as behind,
+          s.n between edits.first and edits.last as is_edited,
+          pg_catalog.substr(edits.word, s.n, 1) = pg_catalog.substr(edits.word, s.n + 1, 1)
+            as is_like
+        from (select pg_catalog.generate_series(0, pg_catalog.length(edits.word)) as n) s
+        offset 0) p
+    offset 0) m;
 end;
 
 -- Returns the edits of a word folded, unless its letters are folded otherwise together than one by
@@ -91,26 +99,35 @@ begin
   return string_to_array(v_edits, ' ');
 end $$;
 
--- Returns the lexemes of what one letter dropped, put in or replaced makes of a word of a to z,
--- behind 1 to so many letters, none of them near its end. What a stemmer cuts off a word follows
--- from its ending, and from where vowels and consonants are before that, not from which they are
--- (R1, R2 and RV of the Snowball stemmers). So one vowel and one consonant show what becomes of all
--- others. A letter inside of a longer ending than six (generalizaeions) is missed.
+-- Returns the lexemes of what one letter dropped behind its like or put in makes of a word of a to
+-- z, behind 1 to so many letters, none of them near its end, and of what another one dropped, or
+-- one replaced, does. What a stemmer cuts off a word follows from its ending, and from where vowels
+-- and consonants are before that, not from which they are (R1, R2 and RV of the Snowball stemmers).
+-- So one vowel and one consonant show what becomes of all others. A letter inside of a longer
+-- ending than six (generalizaeions) is missed.
 create or replace function ragdb_internal.begun_lexemes(
   word text, dictionary regdictionary, last integer)
-returns table (lexemes text[])
+returns table (likely text[], others text[])
 language sql immutable parallel safe rows 1
 begin atomic
   select coalesce(pg_catalog.array_agg(
         (pg_catalog.ts_lexize(begun_lexemes.dictionary, n.before || n.behind))[1])
-      filter (where l.shown = 'o' and not l.keeps)
+      filter (where l.shown = 'o' and l.keeps and n.is_like)
     || pg_catalog.string_to_array(pg_catalog.string_agg(n.before
-      || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' '), ' '),
-    '{}')
+      || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' ')
+      filter (where l.keeps), ' '), '{}'),
+    coalesce(pg_catalog.array_agg(
+        (pg_catalog.ts_lexize(begun_lexemes.dictionary, n.before || n.behind))[1])
+      filter (where l.shown = 'o' and not l.keeps and not n.is_like)
+    || pg_catalog.string_to_array(pg_catalog.string_agg(n.before
+      || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' ')
+      filter (where not l.keeps), ' '), '{}')
   from (
       select pg_catalog.left(begun_lexemes.word, s.g) as before,
         pg_catalog.substr(begun_lexemes.word, s.g + 1, 1) as letter,
-        pg_catalog.substr(begun_lexemes.word, s.g + 2) as behind
+        pg_catalog.substr(begun_lexemes.word, s.g + 2) as behind,
+        pg_catalog.substr(begun_lexemes.word, s.g, 1)
+          = pg_catalog.substr(begun_lexemes.word, s.g + 1, 1) as is_like
       from (select pg_catalog.generate_series(1, begun_lexemes.last) as g) s
       offset 0) n
     cross join (values
@@ -125,14 +142,15 @@ begin atomic
 end;
 
 -- Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place
--- but the last, nor the first of three letters; then of more than three one dropped, put in or
--- replaced, behind 1 to so many letters. Null stands for one that does not count.
+-- but the last, nor the first of three letters, and of more than three, behind 1 to so many
+-- letters, one dropped behind its like or put in, and how many these are; then another one dropped,
+-- or one replaced. Null stands for one that does not count.
 create or replace function ragdb_internal.near_lexemes(
   word text, asciis regdictionary, config text, last integer)
-returns table (near text[])
+returns table (near text[], likely integer)
 language sql stable parallel safe rows 1
 begin atomic
-  select l.lexemes || b.lexemes
+  select b.likely || l.lexemes || b.others, pg_catalog.cardinality(b.likely) + e.likely
   from (
       select case when pg_catalog.length(near_lexemes.word) > 3 then near_lexemes.last else 0 end
           as last,

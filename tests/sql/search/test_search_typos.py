@@ -223,14 +223,16 @@ def test_a_dictionary_of_every_accent_is_not_walked_to_its_end(db: Connection) -
 
 
 def nearest(db: Connection, dictionary: dict[str, int], typo: str) -> str | None:
-    """By brute force: two letters swapped before all else, then what most chunks have."""
+    """By brute force: chunks, times two for each letter, times eight for an error of few ways."""
     splits = [(typo[:n], typo[n:]) for n in range(len(typo) + 1)]
-    swapped = {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1 and (a or len(typo) > 3)}
+    likely = {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1 and (a or len(typo) > 3)}
     inner = [(a, b) for a, b in splits if a and len(typo) > 3]
-    other = {a + b[1:] for a, b in inner if b}
-    other |= {a + c + b for a, b in inner for c in ascii_lowercase}
-    other |= {a + c + b[1:] for a, b in inner if b for c in ascii_lowercase}
-    for edited in (swapped, other):
+    likely |= {a + c + b for a, b in inner for c in ascii_lowercase}
+    likely |= {a + b[1:] for a, b in inner if b and a[-1] == b[0]}
+    others = {a + b[1:] for a, b in inner if b}
+    others |= {a + c + b[1:] for a, b in inner if b for c in ascii_lowercase}
+    known: dict[str, float] = {}
+    for times, edited in ((1, others), (8, likely)):
         stems = {
             row[0]
             for row in db.execute(
@@ -239,10 +241,33 @@ def nearest(db: Connection, dictionary: dict[str, int], typo: str) -> str | None
                 (sorted(edited),),
             )
         }
-        known = [(-df, lexeme) for lexeme, df in dictionary.items() if f"{{{lexeme}}}" in stems]
-        if known:
-            return min(known)[1]
-    return None
+        for lexeme, df in dictionary.items():
+            if f"{{{lexeme}}}" in stems:
+                known[lexeme] = times * df * 2 ** len(lexeme)
+    return min(known, key=lambda lexeme: (-known[lexeme], lexeme), default=None)
+
+
+@pytest.mark.parametrize(
+    ("texts", "typed", "meant"),
+    [
+        # no chunk has artes, fulle or highes
+        (["arts", "an art", "arches"], "arhes", "arches"),
+        (["full", "fully", "fumble"], "fumle", "fumble"),
+        (["rang", "rang it", "a rag"], "ragg", "rag"),
+        (["plank", "plank it", "planet"], "plnaet", "planet"),
+        (["high", "so high", "the highest"], "highesj", "highest"),
+        # what most chunks have, of what is as likely
+        (["a cable", "the table", "tables"], "xtable", None),
+        (["a bale", "the bake", "bakes"], "bahe", "bake"),
+        (["cart", "cat", "cats", "a cat"], "catt", "cat"),
+    ],
+)
+def test_of_words_one_edit_away_the_likeliest_is_meant(
+    docs: Connection, texts: list[str], typed: str, meant: str | None
+) -> None:
+    put(docs, "docs", [text_document(f"more {n}", text) for n, text in enumerate(texts)])
+    row = docs.execute("select ragdb.did_you_mean('docs', %s)", (typed,)).fetchone()
+    assert row == (meant,)
 
 
 @OLDER_BY_NIGHT
@@ -318,7 +343,7 @@ def test_a_word_is_edited_as_far_as_lexemes_begin_like_it(docs: Connection) -> N
 )
 def test_edits_are_folded_as_each_of_them_would_be(any_db: Connection, word: str) -> None:
     ((edits, folded),) = any_db.execute(
-        "select e, ragdb_internal.folded_edits(e, %(word)s)"
+        "select e.edits, ragdb_internal.folded_edits(e.edits, %(word)s)"
         " from ragdb_internal.edits(%(word)s, 1, length(%(word)s)) e",
         {"word": word},
     ).fetchall()
