@@ -104,6 +104,12 @@ begin
       select m.lexeme, null::text, m.frequency, ragdb_internal.stand_in_share()
       from ragdb_internal.meant_then(past, text) m;
   end if;
+  return query
+    select m.lexeme, m.stands_for, 1, m.share
+    from ragdb_internal.measures(text, v_config) m
+      join ragdb_internal.known_then(past, array(
+        select o.lexeme from ragdb_internal.measures(text, v_config) o)) k
+        on k.lexeme = m.lexeme and k.df > 0;
   if (past.corpus).has_synonyms then
     return query
       select l.lexeme collate "C", s.lexeme, cardinality(w.positions),

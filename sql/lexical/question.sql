@@ -185,7 +185,8 @@ begin
   if corpus.part_of is not null then
     v_whole := ragdb_internal.whole_of(corpus);
   end if;
-  if v_lacking is not null and typos or v_whole.has_synonyms then
+  if v_lacking is not null and typos or v_whole.has_synonyms
+      or v_text ~ ragdb_internal.measure_pattern() then
     if corpus.part_of <> statistics.corpus_id then
       v_lacking := ragdb_internal.lacking(v_whole, v_words);
     end if;
