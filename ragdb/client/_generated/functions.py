@@ -1270,8 +1270,9 @@ class Functions(Caller):
     ) -> Rows[rows.ExplainSearchRow]:
         """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
-        stands_for is the lexeme of the query that it stands for, as a synonym or as what was
-        probably meant, at a discount. Raises RG400, RG401, RG404, RG406.
+        stands_for is the lexeme of the query that it stands for, as a synonym, as a number
+        with its unit or as what was probably meant, at a discount. Raises RG400, RG401,
+        RG404, RG406.
         """
         return self._rows(calls.EXPLAIN_SEARCH, rows.ExplainSearchRow, locals())
 
