@@ -97,19 +97,19 @@ end;
 
 -- Returns how likely a lexeme is the one that was meant by a word, of those that one edit makes of
 -- it (near, the likely ones first): what most chunks have, because the more often a word is
--- written, the more often it is misspelt; 8 times as likely where a letter was left out or doubled
--- or two were swapped, because a wrong letter could have been many others, and a third of misspelt
--- words lack one (Pollock and Zamora, "Automatic Spelling Correction in Scientific and Scholarly
--- Text", Communications of the ACM, 1984); and twice as likely for each letter that the lexeme has:
--- what many letters are cut off is seldom a word of the corpus (maniing, which has the lexeme of
--- many).
+-- written, the more often it is misspelt; 32 times as likely where a letter was left out or doubled
+-- or two were swapped, because a wrong letter could have been any other; and twice as likely for
+-- each letter that the lexeme has: what many letters are cut off is seldom a word of the corpus.
+-- So half of what two letters swapped before all else, then the chunks, mend wrongly is meant
+-- (bench/results.md, "Misspelt words"); factors of 8 to 64, and of 2 to 4, give half a percent less
+-- or none.
 create or replace function ragdb_internal.likelihood(
   lexeme text, df integer, near text[], likely integer)
 returns float8
 language sql immutable parallel safe
 return likelihood.df * 2.0::float8 ^ pg_catalog.length(likelihood.lexeme)
   * case when pg_catalog.array_position(likelihood.near, likelihood.lexeme) <= likelihood.likely
-    then 8 else 1 end;
+    then 32 else 1 end;
 
 -- Returns behind how many letters of a word an edit may make it a word of a corpus, at most. What
 -- is edited behind more letters than any lexeme begins with is one of the corpus only if its ending

@@ -223,7 +223,7 @@ def test_a_dictionary_of_every_accent_is_not_walked_to_its_end(db: Connection) -
 
 
 def nearest(db: Connection, dictionary: dict[str, int], typo: str) -> str | None:
-    """By brute force: chunks, times two for each letter, times eight for an error of few ways."""
+    """By brute force: chunks, times two for each letter, times 32 for an error of few ways."""
     splits = [(typo[:n], typo[n:]) for n in range(len(typo) + 1)]
     likely = {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1 and (a or len(typo) > 3)}
     inner = [(a, b) for a, b in splits if a and len(typo) > 3]
@@ -232,7 +232,7 @@ def nearest(db: Connection, dictionary: dict[str, int], typo: str) -> str | None
     others = {a + b[1:] for a, b in inner if b}
     others |= {a + c + b[1:] for a, b in inner if b for c in ascii_lowercase}
     known: dict[str, float] = {}
-    for times, edited in ((1, others), (8, likely)):
+    for times, edited in ((1, others), (32, likely)):
         stems = {
             row[0]
             for row in db.execute(
