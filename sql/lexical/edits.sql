@@ -45,12 +45,14 @@ begin atomic
           || pg_catalog.substr(p.behind, 2))
         filter (where p.behind <> '' and (p.before <> '' or pg_catalog.length(edits.word) > 3)),
         '{}')
-      || pg_catalog.array_agg(p.before || p.behind) filter (where p.is_edited and p.is_like)
+      || pg_catalog.array_agg(p.before || p.behind) filter (where
+        p.is_edited and p.letter = pg_catalog.right(p.before, 1) and p.letter <> '')
       || coalesce(pg_catalog.string_to_array(pg_catalog.string_agg(
         p.before || pg_catalog.replace(a.alphabet, ' ', p.letter || p.behind || ' ' || p.before)
           || p.letter || p.behind, ' ') filter (where p.is_edited), ' '), '{}') as likely,
       coalesce(pg_catalog.array_agg(p.before || p.behind)
-          filter (where p.is_edited and p.letter <> '' and not p.is_like)
+          filter (where
+            p.is_edited and p.letter <> pg_catalog.right(p.before, 1) and p.letter <> '')
         || pg_catalog.string_to_array(pg_catalog.string_agg(
           p.before || pg_catalog.replace(a.alphabet, ' ', p.behind || ' ' || p.before)
             || p.behind, ' ') filter (where p.is_edited and p.letter <> ''), ' '), '{}') as others
@@ -62,9 +64,7 @@ begin atomic
         select pg_catalog.left(edits.word, s.n) as before,
           pg_catalog.substr(edits.word, s.n + 1, 1) as letter,
           pg_catalog.substr(edits.word, s.n + 2) as behind,
-          s.n between edits.first and edits.last as is_edited,
-          pg_catalog.substr(edits.word, s.n, 1) = pg_catalog.substr(edits.word, s.n + 1, 1)
-            as is_like
+          s.n between edits.first and edits.last as is_edited
         from (select pg_catalog.generate_series(0, pg_catalog.length(edits.word)) as n) s
         offset 0) p
     offset 0) m;
@@ -112,22 +112,22 @@ language sql immutable parallel safe rows 1
 begin atomic
   select coalesce(pg_catalog.array_agg(
         (pg_catalog.ts_lexize(begun_lexemes.dictionary, n.before || n.behind))[1])
-      filter (where l.shown = 'o' and l.keeps and n.is_like)
+      filter (where
+        l.shown = 'o' and l.keeps and n.letter = pg_catalog.right(n.before, 1))
     || pg_catalog.string_to_array(pg_catalog.string_agg(n.before
       || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' ')
       filter (where l.keeps), ' '), '{}'),
     coalesce(pg_catalog.array_agg(
         (pg_catalog.ts_lexize(begun_lexemes.dictionary, n.before || n.behind))[1])
-      filter (where l.shown = 'o' and not l.keeps and not n.is_like)
+      filter (where
+        l.shown = 'o' and not l.keeps and n.letter <> pg_catalog.right(n.before, 1))
     || pg_catalog.string_to_array(pg_catalog.string_agg(n.before
       || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' ')
       filter (where not l.keeps), ' '), '{}')
   from (
       select pg_catalog.left(begun_lexemes.word, s.g) as before,
         pg_catalog.substr(begun_lexemes.word, s.g + 1, 1) as letter,
-        pg_catalog.substr(begun_lexemes.word, s.g + 2) as behind,
-        pg_catalog.substr(begun_lexemes.word, s.g, 1)
-          = pg_catalog.substr(begun_lexemes.word, s.g + 1, 1) as is_like
+        pg_catalog.substr(begun_lexemes.word, s.g + 2) as behind
       from (select pg_catalog.generate_series(1, begun_lexemes.last) as g) s
       offset 0) n
     cross join (values

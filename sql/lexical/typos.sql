@@ -176,7 +176,8 @@ begin atomic
         cross join lateral (
           select l.lexeme from ragdb.lexemes l
           where l.corpus_id = (corpus).corpus_id and l.lexeme = any (n.near) and l.df > 0
-          order by ragdb_internal.likelihood(l.lexeme, l.df, n.near, n.likely) desc, l.lexeme
+          order by case when count(*) over () > 1  -- most are one
+            then ragdb_internal.likelihood(l.lexeme, l.df, n.near, n.likely) end desc, l.lexeme
           limit 1) k
       limit 1) d;
 end;
