@@ -12,11 +12,12 @@ language sql immutable parallel safe
 return 0.7;
 
 -- Returns the pattern of a number and its unit, such as 10 MB, 100km and 64 bit: up to three
--- consonants, or an i between two, which few other words are. 19th and 1980s are none.
+-- consonants, or an i between two, which few other words are. 19th, 1980s and the end of a name
+-- such as GLP-1R are none.
 create or replace function ragdb_internal.measure_pattern() returns text
 language sql immutable parallel safe
-return pg_catalog.replace(E'(?<![A-Za-z0-9])([0-9]+)([ \u00a0\u202f]?)(?!st|[nr]d|th|s)'
-  '(L(?:i?L|LL)?)(?![A-Za-z0-9À-ɏЀ-ӿ])', 'L',
+return pg_catalog.replace(E'(?<![A-Za-z0-9_/:@]|[A-Za-z]-)([0-9]+)([ \u00a0\u202f]?)'
+  '(?!st|[nr]d|th|s)(L(?:i?L|LL)?)(?![A-Za-z0-9À-ɏЀ-ӿ])', 'L',
   '[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xzµμБ-ДЖЗЙ-НП-ТФ-Щб-джзй-нп-тф-щ]');
 
 -- Returns the lexemes of numbers and their units that a text has as one word, as two, and those of

@@ -11,7 +11,7 @@ from tests.sql.lexical_twin import Collection, put, search
 TEXTS = {
     "one word": "a limit of 10MB at 5GHz for 64bit, 1.5GB, 100km, 87KiB; 5µm",
     "two words": "a limit of 10 MB at 5 GHz for 64 bit, 1.5 GB, 100 km, 87 KiB; 5 µm",
-    "neither": "a limit of 11 files, the 19th of the 1980s",
+    "neither": "a limit of 11 files, the 19th of the 1980s, and GLP-1R",
     "ordinal": "19, 1980",
 }
 
@@ -49,11 +49,19 @@ def test_units_of_other_letters_are_found(any_db: Connection) -> None:
     assert found(any_db, "100 КМ") == ["a", "b"]
 
 
-@pytest.mark.parametrize(("query", "first"), [("19th", "neither"), ("1980s", "neither")])
-def test_what_is_no_measure_is_not_read_as_a_number(
-    docs: Connection, query: str, first: str
-) -> None:
-    assert found(docs, query) == [first]
+@pytest.mark.parametrize("query", ["19th", "1980s"])
+def test_an_ordinal_or_a_decade_is_not_read_as_a_measure(docs: Connection, query: str) -> None:
+    assert found(docs, query) == ["neither"]
+
+
+def test_the_end_of_a_name_is_not_read_as_a_measure(docs: Connection) -> None:
+    put(docs, "docs", [text_document("parts", "1 R")])
+    rows = docs.execute(
+        "select e.stands_for from ragdb.search('docs', 'GLP-1R') s"
+        " cross join lateral ragdb.explain_search('docs', 'GLP-1R', s.chunk_id) e"
+    ).fetchall()
+    assert rows
+    assert {stands_for for (stands_for,) in rows} == {None}
 
 
 def test_a_measure_weighs_less_than_what_was_typed_and_counts_once(docs: Connection) -> None:
