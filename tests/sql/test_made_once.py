@@ -134,8 +134,8 @@ def test_the_letters_of_evidence_for_quotes_that_are_in_none(db: Connection) -> 
         {"source_id": uri, "chunk_id": uri, "quote": f"The lift is {n} years old now."}
         for n, uri in enumerate(TEXTS)
     ]
-    # of each quote as it is found and compared with others, of each chunk as the quote is looked for,
-    # and of all chunks once
+    # of each quote as it is found and compared with others, of each chunk as the quote is looked
+    # for, and of all chunks once
     with calls(db, "quotable", (2 + 1 + 1) * 20):
         found = db.execute(
             "select count(*) filter (where code = 'QUOTE_NOT_FOUND')"
