@@ -106,13 +106,14 @@ begin
     where t.ctid = w.at;
 end $$;
 
--- Places turns in their sessions, and weighs them there.
+-- Places turns in their sessions, and weighs them there. A plan that is kept would lock the
+-- embeddings of every corpus.
 create or replace function ragdb_internal.store_places(
   corpus_id integer, places ragdb_internal.placed_turn[])
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
+set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -181,7 +182,7 @@ create or replace function ragdb_internal.derive_embedded_turns(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
+set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 as $$

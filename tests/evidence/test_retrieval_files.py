@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import sys
@@ -15,6 +16,8 @@ from ragdb.evidence.files import KeywordContextRetriever
 from ragdb.evidence.retrieval import EmptyRetriever, RetrievalQuery, Retriever
 
 ROOT = Path(__file__).parents[2]
+# the first file that is read as this would import the module of it
+codecs.lookup("utf-8-sig")
 
 
 def test_the_example_of_the_seed_runs() -> None:

@@ -57,7 +57,6 @@ def locked_by(db: Connection, call: str) -> int:
     return found
 
 
-@pytest.mark.nightly
 @OLDER_BY_NIGHT
 def test_a_call_for_one_corpus_locks_no_vectors_of_another(any_version: Server) -> None:
     with (
