@@ -112,7 +112,7 @@ begin
   perform ragdb_internal.note('erasure', v_row.erasure_id::text, v_row.erasure_hash);
   if action = 'erased' then
     perform ragdb_internal.record_erased(
-      array[item.kind || ':' || corpus.corpus_id || '/' || item.item_id], cause);
+      array[ragdb_internal.row_entry(item.kind, corpus.corpus_id, item.item_id)], cause);
   end if;
 end $$;
 

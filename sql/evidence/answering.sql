@@ -65,12 +65,9 @@ begin
           case when s.heading is not null
             then tsvector_to_array(ragdb_internal.lexemes(s.heading, config)) end as headed
         offset 0) l
-      -- most questions are read as they are, and there are many sentences
       cross join lateral (
-        select case when read_as = '{}' then l.lexemes
-            else ragdb_internal.also_says(l.lexemes, read_as) end as lexemes,
-          case when read_as = '{}' then l.headed
-            else ragdb_internal.also_says(l.headed, read_as) end as headed
+        select ragdb_internal.also_says(l.lexemes, read_as) as lexemes,
+          ragdb_internal.also_says(l.headed, read_as) as headed
         offset 0) w);
 end $$;
 

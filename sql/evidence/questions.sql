@@ -85,7 +85,8 @@ begin
 end $$;
 
 -- Returns what the lexemes of a text say in the words of a question: themselves, and each lexeme of
--- it that is read as some of them (an object with their shares, 1 in all).
+-- it that is read as some of them (an object with their shares, 1 in all). Most questions are read
+-- as they are, and there are many sentences.
 create or replace function ragdb_internal.also_says(lexemes text[], read_as jsonb) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -29,7 +29,8 @@ begin
       when d.letter ~ E'[\\u2010-\\u2015\\u2212\\ufe58\\ufe63\\uff0d]' then '-'
       when octet_length(d.letter) = 1 then lower(d.letter collate "C")
       when d.letter in ('œ', 'Œ') then 'oe'
-      when d.letter ~ ('[' || ragdb_internal.unassigned() || ']') then d.letter
+      when d.letter ~ ('[^' || ragdb_internal.surely_assigned() || ']')
+        and d.letter ~ ('[' || ragdb_internal.unassigned() || ']') then d.letter
       -- a letter such as ´ is a space and a mark when decomposed
       else normalize(ragdb_internal.fold(normalize(d.letter, nfkc)), nfkd) end as form
     from (select distinct l.letter from letter l) d

@@ -105,10 +105,12 @@ begin
       from ragdb_internal.meant_then(past, text) m;
   end if;
   return query
+    with measure as materialized (
+      select m.* from ragdb_internal.measures(text, v_config) m
+    )
     select m.lexeme, m.stands_for, 1, m.share
-    from ragdb_internal.measures(text, v_config) m
-      join ragdb_internal.known_then(past, array(
-        select o.lexeme from ragdb_internal.measures(text, v_config) o)) k
+    from measure m
+      join ragdb_internal.known_then(past, array(select o.lexeme from measure o)) k
         on k.lexeme = m.lexeme and k.df > 0;
   if (past.corpus).has_synonyms then
     return query
