@@ -23,8 +23,29 @@ begin
   end if;
 end $$;
 
+-- Refuses documents that say that they are conversations: they would have no turns, and those of a
+-- conversation at their source would go. Raises RG412.
+create or replace function ragdb_internal.check_plain(documents jsonb) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_position bigint;
+begin
+  select d.n - 1 into v_position
+  from jsonb_array_elements(documents) with ordinality d (v, n)
+  where ragdb_internal.has_turns(d.v -> 'chunking')
+  order by d.n limit 1;
+  if found then
+    raise exception 'document %: its chunker is turns/1, which is that of conversations', v_position
+      using errcode = 'RG412', detail = 'documents count from 0; nothing was written',
+        hint = 'ragdb.put_conversations() takes conversations; of a text, name how it was cut';
+  end if;
+end $$;
+
 -- Refuses documents with a chunk that is incomplete or contradicts itself. Raises RG412.
-create or replace function ragdb_internal.check_chunk_fields(documents jsonb) returns void
+create or replace function ragdb_internal.check_chunk_fields(documents jsonb, are_turns boolean)
+returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -36,12 +57,10 @@ begin
   select d.n - 1 as position, c.n - 1 as ordinal, k.problem,
     length(c.v ->> 'text') > (ragdb_internal.limits()).chunk_characters as is_long into v_bad
   from jsonb_array_elements(documents) with ordinality d (v, n)
-    cross join lateral (
-      select ragdb_internal.has_turns(d.v -> 'chunking') as has_turns offset 0) t
     cross join lateral jsonb_array_elements(d.v -> 'chunks') with ordinality c (v, n)
     cross join lateral ragdb_internal.field_problems(c.v, 'chunk', v_fields) p
     cross join lateral (
-      select coalesce(p.problem, ragdb_internal.chunk_contradiction(c.v, t.has_turns))) k (problem)
+      select coalesce(p.problem, ragdb_internal.chunk_contradiction(c.v, are_turns))) k (problem)
   where k.problem is not null
   order by d.n, c.n limit 1;
   if found then
@@ -126,8 +145,9 @@ begin
 end $$;
 
 -- Raises RG409, RG412 or RG413 with the position and the field when documents are not what
--- ragdb.put_documents takes.
-create or replace function ragdb_internal.check_documents(documents jsonb) returns void
+-- ragdb.put_documents takes, or not what conversations become.
+create or replace function ragdb_internal.check_documents(documents jsonb, are_turns boolean)
+returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -145,7 +165,8 @@ begin
   end if;
   perform ragdb_internal.check_document_fields(documents);
   perform ragdb_internal.check_languages(documents);
-  perform ragdb_internal.check_chunk_fields(documents);
+  if not are_turns then perform ragdb_internal.check_plain(documents); end if;
+  perform ragdb_internal.check_chunk_fields(documents, are_turns);
   perform ragdb_internal.check_links(documents);
   perform ragdb_internal.check_uris(documents);
 end $$;

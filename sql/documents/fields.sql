@@ -65,7 +65,7 @@ begin atomic
     ('citation', '{object,"null"}', null, 0, 4000,
       '"%1$s" must be an object of at most %3$s bytes, or null'),
     ('id', '{string,"null"}', null, 1, 500,
-      '"%s" must be a text of %s to %s bytes where the chunker is turns/1')
+      '"%s" is that of a turn, a text of %s to %s bytes')
   ) f (name, types, pattern, fewest, most, must_be);
 end;
 
@@ -141,5 +141,5 @@ return case
       and ragdb_internal.is_cited(chunk -> 'citation'))
     then '"citation" must have a "uri" or a "locator", each a text that is not blank'
   when has_turns <> (chunk ? 'id') or chunk -> 'id' = 'null'
-    then '"id" must be a text where the chunker is turns/1, and is not given elsewhere'
+    then '"id" is that of a turn: ragdb.put_conversations() takes it'
 end;

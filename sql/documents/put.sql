@@ -1,6 +1,4 @@
 -- Putting documents that are cut already: many at once, or one.
---
--- All are definers, because nobody but the owner touches the tables.
 
 -- Returns a row for each given document when all of them are stored as they are given, else no row.
 create or replace function ragdb_internal.stored_already(corpus ragdb.corpora, documents jsonb)
@@ -75,19 +73,20 @@ language sql
 return ragdb_internal.bring_blobs(bring_originals.corpus_id, array(
   select i ->> 'doc_cid' from pg_catalog.jsonb_array_elements(bring_originals.documents) i));
 
-create or replace function ragdb.put_documents(
-  corpus text, documents jsonb, force boolean default false)
+-- Puts documents, all of them conversations or none. Raises what ragdb.put_documents() raises.
+create or replace function ragdb_internal.put_given(
+  corpus text, documents jsonb, force boolean, are_turns boolean)
 returns setof ragdb.put_result
-language plpgsql security definer
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_began constant timestamptz := clock_timestamp();
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_documents.corpus, 'write');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_given.corpus, 'write');
   v_ahead ragdb_internal.given_analysis;
 begin
-  perform ragdb_internal.check_documents(documents);
+  perform ragdb_internal.check_documents(documents, are_turns);
   if force is null then
     raise exception 'force is null'
       using errcode = 'RG400',
@@ -112,7 +111,7 @@ begin
   end if;
   if jsonb_array_length(documents) = 0 then return; end if;
   v_ahead := ragdb_internal.analysed_ahead(v_corpus, documents);
-  v_corpus := ragdb_internal.lock_corpus(put_documents.corpus, 'write');
+  v_corpus := ragdb_internal.lock_corpus(put_given.corpus, 'write');
   -- the roots again, because another may have brought them meanwhile
   perform ragdb_internal.check_roots(v_corpus, documents),
     ragdb_internal.check_conversations_stay(v_corpus, documents),
@@ -120,6 +119,16 @@ begin
   return query
     select w.*, (extract(epoch from clock_timestamp() - v_began) * 1000)::float8
     from ragdb_internal.write_documents(v_corpus, documents, force, '{}', v_ahead) w;
+end $$;
+
+create or replace function ragdb.put_documents(
+  corpus text, documents jsonb, force boolean default false)
+returns setof ragdb.put_result
+language plpgsql security definer -- nobody but the owner touches the tables
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query select * from ragdb_internal.put_given(corpus, documents, force, false);
 end $$;
 comment on function ragdb.put_documents is
   'Stores documents with their chunks, at most 10000, in one transaction and returns a row for '

@@ -200,9 +200,9 @@ declare
 begin
   if v_log.doc_no is null then
     select p.ingest_event_id into strict v_event
-      from ragdb.put_documents(corpus.name, v_document) p;
+      from ragdb_internal.put_given(corpus.name, v_document, false, true) p;
   else
-    perform ragdb_internal.check_documents(v_document);
+    perform ragdb_internal.check_documents(v_document, true);
     perform ragdb_internal.extend_document(corpus, v_log, turns);
   end if;
   perform ragdb_internal.store_turns(v_id, turns);

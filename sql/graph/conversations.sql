@@ -1,7 +1,7 @@
 -- The graph of conversations: turns are chunks that know their session, role and place; edges are
 -- what was said to what.
 
--- Returns conversations as ragdb.put_documents takes documents. A conversation is a document whose
+-- Returns conversations as ragdb_internal.put_given takes them. A conversation is a document whose
 -- chunks are its messages; its text is the messages with a blank line between.
 create or replace function ragdb_internal.conversation_documents(
   conversations jsonb, turns ragdb_internal.parsed_turn[])
@@ -182,9 +182,9 @@ begin
   perform ragdb_internal.check_turns(v_turns, v_edges, '{}');
   perform ragdb_internal.check_replies(v_turns, v_edges);
   for v_result in
-    select p.* from ragdb.put_documents(put_conversations.corpus,
+    select p.* from ragdb_internal.put_given(put_conversations.corpus,
       ragdb_internal.conversation_documents(put_conversations.conversations, v_turns),
-      put_conversations.force) p
+      put_conversations.force, true) p
   loop
     if not v_result.was_duplicate then
       v_written := v_written || v_result."position";

@@ -181,6 +181,17 @@ def test_a_text_does_not_take_the_place_of_a_conversation(talk: Connection, call
     talk.execute("select from ragdb.put_text('chat', 'session:s2', 'a note')")
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_no_text_passes_for_a_conversation(talk: Connection, force: bool) -> None:
+    call = (
+        "select from ragdb.put_document('chat', 'sha256:' || repeat('0', 64), 'session:s2', '[]',"
+        """ '{"chunker": "turns/1"}', force => %s)"""
+    )
+    says = "its chunker is turns/1"
+    refused(talk, "RG412", says, lambda: talk.execute(call, (force,)))
+    assert {depths(talk)[uuid(n)] for n in (1, 11)} == {0}
+
+
 def test_a_file_is_what_it_says_now_be_it_a_conversation_or_not(any_db: Connection) -> None:
     any_db.execute("select ragdb.create_corpus('chat')")
     plain = {"uri": "chat.json", "root": "/chats", "doc_cid": "sha256:" + "0" * 64,
