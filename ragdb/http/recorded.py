@@ -38,7 +38,7 @@ class Gates(m.Latest):
     gates: list[rows.RecordedGate]
 
 
-class Unanswered(BaseModel):
+class Unanswered(m.Latest):
     questions: list[rows.UnansweredQuestion]
 
 
@@ -133,14 +133,19 @@ def _add_evidence(routes: Routes, server: Server) -> None:
 
     @routes.get("/api/unanswered", response_model=Unanswered)
     async def list_unanswered(
-        request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
+        request: Request,
+        _: Token,
+        corpus: Corpus = None,
+        since: Since = None,
+        count: Count = 50,
+        before: Before = None,
     ) -> Answer:
         """List the questions without an answer, the latest first, with the cases that ask them."""
         _check(server, corpus)
         async with server.transaction(request) as db:
-            return Answer(
-                {"questions": personal.served(await db.list_unanswered(corpus, since, count))}
-            )
+            listed = await db.list_unanswered(corpus, since, count, before)
+        shown = personal.served(listed)
+        return Answer({"questions": shown, "next": next_after(listed, count, "trace_id")})
 
 
 def _add_state(app: FastAPI, server: Server) -> None:

@@ -58,7 +58,7 @@ begin atomic
     ('latest', 't.answer_id desc limit $3', 'list_answers'),
     ('latest', 't.gate_id desc limit $3', 'list_gates'),
     ('latest', 't.created_at desc, t.feedback_id desc limit $3', 'list_feedback'),
-    ('latest', 't.last_at desc, t.query, t.corpus limit $3', 'list_unanswered'),
+    ('latest', 't.trace_id desc limit $3', 'list_unanswered'),
     ('each', null, 'list_tools list_key_events corpora_with_chunks '
       'job_status advice dead_roles verify '
       'maintain refresh_rollups renew_embeddings drop_traces_before erase_traces erase_caller '

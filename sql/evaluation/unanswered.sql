@@ -76,7 +76,8 @@ comment on type ragdb.unanswered_question is
   'that ask the same.';
 
 create or replace function ragdb.list_unanswered(
-  corpus text default null, since timestamptz default null, count integer default 50)
+  corpus text default null, since timestamptz default null, count integer default 50,
+  before uuid default null)
 returns setof ragdb.unanswered_question
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -86,22 +87,26 @@ declare
 begin
   perform ragdb_internal.check_listed(count, 'questions');
   return query
-    with u as materialized (
+    with u as (
       select e.corpus, e.query, array_agg(distinct e.why order by e.why) as reasons,
         count(distinct e.trace_id)::integer as times, max(e.asked_at) as last_at,
-        (array_agg(e.trace_id order by e.asked_at desc, e.trace_id desc))[1] as trace_id
+        (array_agg(e.trace_id order by e.trace_id desc))[1] as trace_id
       from ragdb_internal.unanswered_events(v_corpora, list_unanswered.since) e
       where e.query is not null
-      group by e.corpus, e.query
-      order by max(e.asked_at) desc, e.query, e.corpus limit list_unanswered.count),
-    x as materialized (select c.* from ragdb_internal.cases_of(array(select u.query from u)) c)
-    select u.corpus, u.query, u.reasons, u.times, u.last_at, u.trace_id,
-      array(select x.name from x where x.corpus = u.corpus and x.query = u.query order by 1)
-    from u order by u.last_at desc, u.query, u.corpus;
+      group by e.corpus, e.query),
+    p as materialized (
+      select u.* from u
+      where u.trace_id < coalesce(list_unanswered.before, ragdb_internal.last_uuid())
+      order by u.trace_id desc limit list_unanswered.count),
+    x as materialized (select c.* from ragdb_internal.cases_of(array(select p.query from p)) c)
+    select p.corpus, p.query, p.reasons, p.times, p.last_at, p.trace_id,
+      array(select x.name from x where x.corpus = p.corpus and x.query = p.query order by 1)
+    from p order by p.trace_id desc;
 end $$;
 comment on function ragdb.list_unanswered is
-  'Returns the questions that were not answered among those the caller may read, the latest first, '
-  'of one corpus or of all, asked at or after since: reasons are no hit, too little '
-  'evidence, no answer and wrong citation; times counts the retrievals, trace_id is the latest, '
-  'eval_cases names the cases that ask the same. It reads the latest 2000 retrievals and '
-  '1000 gates and answers. count is 1 to 10000. Raises RG400, RG404.';
+  'Returns the questions that were not answered among those the caller may read, of one corpus or '
+  'of all, asked at or after since: reasons are no hit, too little evidence, no answer and wrong '
+  'citation; times counts the retrievals, trace_id is the latest, and the list begins with the '
+  'latest of all; eval_cases names the cases that ask the same. It reads the latest 2000 '
+  'retrievals and 1000 gates and answers. count is 1 to 10000, before the last trace_id of the '
+  'page before. Raises RG400, RG404.';

@@ -310,11 +310,12 @@ def test_cases_of_feedback_come_in_pages(library: Api) -> None:
         ("/api/feedback", "feedback", "feedback_id"),
         ("/api/answers", "answers", "answer_id"),
         ("/api/gates", "gates", "gate_id"),
+        ("/api/unanswered", "questions", "trace_id"),
     ],
 )
 def test_the_latest_come_in_pages(library: Api, path: str, rows: str, id: str) -> None:
-    asked = [ask(library, question) for question in ("what is a deposit", "what of a trailer")]
-    for answered in asked:
+    for question in ("what is a deposit", "who is Pelagia", "who is Zosimus"):
+        answered = ask(library, question)
         verdict = {"verdict": "good", "answer_id": answered["trace_summary"]["answer_id"]}
         assert library("POST", "/api/feedback", verdict).status == 201
     whole = library("GET", f"{path}?count=10000").body

@@ -1191,7 +1191,11 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.LIST_TURNS, rows.ListTurnsRow, locals())
 
     async def list_unanswered(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        before: UUID | str | None = None,
     ) -> Rows[rows.UnansweredQuestion]:
         return await self._rows(calls.LIST_UNANSWERED, rows.UnansweredQuestion, locals())
 

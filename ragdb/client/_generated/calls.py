@@ -726,7 +726,8 @@ LIST_TRACES = Call(
 )
 LIST_TURNS = Call("list_turns", {"corpus": "text", "chunk_ids": "text[]"})
 LIST_UNANSWERED = Call(
-    "list_unanswered", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
+    "list_unanswered",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer", "before": "uuid"},
 )
 LIST_VERSIONS = Call("list_versions", {"corpus": "text", "before": "bigint", "count": "integer"})
 LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})

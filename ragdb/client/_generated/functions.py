@@ -2223,14 +2223,18 @@ class Functions(Caller):
         return self._rows(calls.LIST_TURNS, rows.ListTurnsRow, locals())
 
     def list_unanswered(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        before: UUID | str | None = None,
     ) -> Rows[rows.UnansweredQuestion]:
-        """Returns the questions that were not answered among those the caller may read, the
-        latest first, of one corpus or of all, asked at or after since: reasons are no hit,
-        too little evidence, no answer and wrong citation; times counts the retrievals,
-        trace_id is the latest, eval_cases names the cases that ask the same. It reads the
-        latest 2000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises RG400,
-        RG404.
+        """Returns the questions that were not answered among those the caller may read, of one
+        corpus or of all, asked at or after since: reasons are no hit, too little evidence, no
+        answer and wrong citation; times counts the retrievals, trace_id is the latest, and
+        the list begins with the latest of all; eval_cases names the cases that ask the same.
+        It reads the latest 2000 retrievals and 1000 gates and answers. count is 1 to 10000,
+        before the last trace_id of the page before. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_UNANSWERED, rows.UnansweredQuestion, locals())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_what_had_no_answer_is_listed_once_with_its_reasons(docs: Connection) ->
     assert docs.execute("select * from ragdb.list_unanswered()").fetchall() == []
 
 
-def test_questions_of_one_moment_are_listed_by_corpus_with_the_greatest_trace(
+def test_questions_of_one_moment_are_listed_by_their_greatest_traces(
     docs: Connection,
 ) -> None:
     docs.execute("select set_config('ragdb.now', now()::text, true)")
@@ -150,7 +151,29 @@ def test_questions_of_one_moment_are_listed_by_corpus_with_the_greatest_trace(
     rows = docs.execute(
         "select corpus, times, trace_id from ragdb.list_unanswered(count => 5)"
     ).fetchall()
-    assert rows == [(name, 2, max(asked[name])) for name in names[:5]]
+    latest = {max(traces): name for name, traces in asked.items()}
+    assert rows == [(latest[id], 2, id) for id in sorted(latest, reverse=True)[:5]]
+
+
+def test_unanswered_questions_come_in_pages(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('more')")
+    listed = "select trace_id, query from ragdb.list_unanswered(%s, null, %s, %s)"
+    for name, question in itertools.product(("docs", "more"), ("xylophone", "marimba", "vibes")):
+        docs.execute("select from ragdb.retrieve(%s, %s)", (name, question))
+    for corpus, many in ((None, 6), ("docs", 3)):
+        whole = docs.execute(listed, (corpus, 10000, None)).fetchall()
+        assert len(whole) == many
+        paged: list[Any] = []
+        before = None
+        while page := docs.execute(listed, (corpus, 2, before)).fetchall():
+            assert len(page) <= 2
+            paged += page
+            before = page[-1][0]
+        assert paged == whole == sorted(whole, reverse=True)
+    # asked again, a question is among the first, and those that follow a page are the same
+    docs.execute("select from ragdb.retrieve('docs', 'xylophone')")
+    assert docs.execute(listed, ("docs", 1, None)).fetchall()[0][1] == "xylophone"
+    assert docs.execute(listed, ("docs", 9, whole[0][0])).fetchall() == whole[1:2]
 
 
 @pytest.mark.parametrize(
