@@ -8,7 +8,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.ids import chunk_id, trace_id
-from ragdb.cli.session import Corpus, InCorpus, Session, Since
+from ragdb.cli.session import Corpus, Failure, InCorpus, Session, Since
 from ragdb.client.counting import counted
 
 
@@ -22,7 +22,16 @@ def register(app: typer.Typer) -> None:
 
 def add(
     session: Session,
-    trace: Annotated[str, typer.Argument(metavar="TRACE", help="Id of a trace, or how it begins.")],
+    trace: Annotated[
+        list[str],
+        # a list, because what may be left out before a verdict is one
+        typer.Argument(
+            metavar="TRACE",
+            help="Id of a trace, or how it begins. Default: that of the answer.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
     verdict: Annotated[str, typer.Argument(metavar="good|bad", help="The verdict.")],
     chunk: Annotated[
         str | None, typer.Option(help="The hit that it is about: its id, or how it begins.")
@@ -31,10 +40,14 @@ def add(
     comment: Annotated[str | None, typer.Option(help="What there is to add.")] = None,
 ) -> None:
     """Record a verdict on a retrieval, on one hit of it, or on an answer from it."""
+    if len(trace) > 1 or not (trace or answer):
+        raise Failure("give TRACE or --answer", hint="`ragdb trace ls` lists traces")
     with session.connect() as db:
-        wanted = trace_id(db, trace)
-        if chunk is not None:
+        wanted = trace_id(db, trace[0]) if trace else None
+        if chunk is not None and wanted is not None:
             chunk = chunk_id(db, db.get_trace(wanted).corpus, chunk)
+        elif chunk is not None and answer is not None:
+            chunk = chunk_id(db, db.get_answer(answer).corpus, chunk)
         made = db.record_feedback(verdict, wanted, answer, chunk, comment, "ragdb")
     session.one({"feedback_id": made})
 

@@ -183,3 +183,21 @@ def test_feedback_is_given_listed_and_made_into_cases(run: Run, filled: str) -> 
     assert run("feedback", "add", unknown, "good").exit_code == 2
     assert len(json.loads(run("feedback", "ls", "--json").stdout)) == 1
     assert json.loads(run("feedback", "ls", "--since", "2999-01-01", "--json").stdout) == []
+
+
+def test_an_answer_stands_for_its_trace_in_feedback(run: Run, filled: str) -> None:
+    with ragdb.connect(filled) as db:
+        asked = db.ask("docs", ANSWERED[0])
+        answer, trace = asked.trace_summary["answer_id"], str(asked.trace_id)
+        found = db.trace_hits(trace)[0].chunk_id
+    for given in ((), (trace[:13],)):
+        run("feedback", "add", *given, "bad", "--answer", answer)
+        (row,) = json.loads(run("feedback", "ls", "--limit", "1", "--json").stdout)
+        assert (row["trace_id"], row["answer_id"], row["verdict"]) == (trace, answer, "bad")
+    refused = run("feedback", "add", "bad")
+    assert refused.exit_code == 2
+    assert "give TRACE or --answer" in refused.stderr
+    assert run("feedback", "add", trace, trace, "bad").exit_code == 2
+    of_hit = ("feedback", "add", "bad", "--answer", answer, "--chunk")
+    assert run(*of_hit, found[:10]).exit_code == 0
+    assert run(*of_hit, "nothing").exit_code == 2
