@@ -208,6 +208,7 @@ create or replace function ragdb.renew_embeddings(
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
   v_renewed integer;
@@ -216,15 +217,18 @@ begin
   -- what the worker is completing at this moment is locked and needs no lease; to wait for it would
   -- deadlock
   with mine as materialized (
-    select j.corpus_id, j.space_id, j.input_hash
-    from ragdb.embedding_jobs j join ragdb.corpora c on c.corpus_id = j.corpus_id
-    where j.worker = renew_embeddings.worker and not j.is_dead and j.due_at > clock_timestamp()
-      and ragdb_internal.privilege(c) >= 2
-    for update of j skip locked
+    select j.place
+    from ragdb.embedding_spaces s join ragdb.corpora c on c.corpus_id = s.corpus_id
+      -- of each space by time: what is due later is in work or backs off
+      cross join lateral (
+        select h.ctid as place from ragdb.embedding_jobs h
+        where h.corpus_id = s.corpus_id and h.space_id = s.space_id
+          and h.worker = renew_embeddings.worker and not h.is_dead and h.due_at > clock_timestamp()
+        for update skip locked) j
+    where ragdb_internal.privilege(c) >= 2
   )
   update ragdb.embedding_jobs j set due_at = clock_timestamp() + lease
-    from mine m
-    where j.corpus_id = m.corpus_id and j.space_id = m.space_id and j.input_hash = m.input_hash;
+    from mine m where j.ctid = m.place;
   get diagnostics v_renewed = row_count;
   return v_renewed;
 end $$;

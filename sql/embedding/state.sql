@@ -71,6 +71,39 @@ begin
       and e.chunk_no = n.chunk_no));
 end $$;
 
+-- Returns what is told of the queue of a space: chunks given up, inputs in work and failing, since
+-- when the oldest input waits, and the error of the latest failure. Each is read by its index,
+-- whatever is known of a queue that was just filled. What was neither claimed nor failed is due
+-- since it was queued.
+create or replace function ragdb_internal.queue_state(corpus_id integer, space_id integer)
+returns table (
+  dead bigint, in_work bigint, failing bigint, oldest_at timestamptz, last_error text)
+language sql stable parallel safe rows 1
+set enable_seqscan = off
+set enable_sort = off
+begin atomic
+  with job as not materialized (
+    select * from ragdb.embedding_jobs j
+    where j.corpus_id = queue_state.corpus_id and j.space_id = queue_state.space_id)
+  select
+    (select coalesce(sum(pg_catalog.cardinality(j.chunk_nos)), 0)::bigint from job j
+      where j.is_dead),
+    (select count(*) from job j
+      where j.worker is not null and j.due_at > pg_catalog.clock_timestamp()),
+    (select count(*) from job j
+      where j.last_error is not null and not j.is_dead and j.failures > 0),
+    (select min(o.created_at) from (
+      (select j.created_at from job j
+        where not j.is_dead and j.worker is null and j.last_error is null
+        order by j.due_at limit 1)
+      union all
+      select j.created_at from job j where not j.is_dead and j.worker is not null
+      union all
+      select j.created_at from job j where not j.is_dead and j.last_error is not null) o),
+    (select j.last_error from job j
+      where j.last_error is not null order by j.due_at desc limit 1);
+end;
+
 -- Returns what ragdb.embedding_status says of a space of a corpus.
 create or replace function ragdb_internal.space_status(
   space ragdb.embedding_spaces, corpus ragdb.corpora)
@@ -84,24 +117,15 @@ begin atomic
   select (corpus).name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric,
     (space).state, (corpus).chunks, n.embedded,
     case when (corpus).chunks = 0 then 1 else n.embedded::float8 / (corpus).chunks end,
-    (corpus).chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error,
+    (corpus).chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead,
+    pg_catalog.clock_timestamp() - j.oldest_at, j.last_error,
     (space).is_indexed,
     not (space).is_indexed and (corpus).chunks >= ragdb_internal.indexed_chunks()
       and (corpus).chunks - n.embedded - j.dead = 0
   from ragdb.embedders e
     cross join lateral (
       select ragdb_internal.stored_embeddings((space).space_id) as embedded offset 0) n
-    cross join lateral (
-      select
-        coalesce(sum(cardinality(b.chunk_nos)) filter (where b.is_dead), 0)::bigint as dead,
-        count(*) filter (where b.worker is not null and b.due_at > pg_catalog.clock_timestamp())
-          as in_work,
-        count(*) filter (where not b.is_dead and b.failures > 0) as failing,
-        pg_catalog.clock_timestamp() - min(b.created_at) filter (where not b.is_dead) as oldest,
-        (array_agg(b.last_error order by b.due_at desc)
-          filter (where b.last_error is not null))[1] as last_error
-      from ragdb.embedding_jobs b
-      where b.corpus_id = (space).corpus_id and b.space_id = (space).space_id) j
+    cross join lateral ragdb_internal.queue_state((space).corpus_id, (space).space_id) j
   where e.embedder_id = (space).embedder_id;
 end;
 
@@ -182,6 +206,7 @@ returns table (embedder text, chunk_id text, is_dead boolean, failures integer, 
   due_at timestamptz)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
   v_corpus constant ragdb.corpora :=
@@ -192,10 +217,15 @@ begin
   return query
     select e.name, f.chunk_id, f.is_dead, f.failures, f.last_error, f.due_at
     from (
-        select c.chunk_id, j.* from ragdb.embedding_jobs j
-          join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
-        where j.corpus_id = any (ragdb_internal.readable_ids(v_corpus))
-          and j.last_error is not null and c.chunk_id > after collate "C"
+        select c.chunk_id, j.* from unnest(ragdb_internal.readable_ids(v_corpus)) r (corpus_id)
+          cross join lateral (
+            select h.* from ragdb.embedding_jobs h
+            where h.corpus_id = r.corpus_id and h.last_error is not null offset 0) j
+          cross join lateral unnest(j.chunk_nos) n (chunk_no)
+          cross join lateral (
+            select h.chunk_id from ragdb.chunks h
+            where h.corpus_id = r.corpus_id and h.chunk_no = n.chunk_no offset 0) c
+        where c.chunk_id > after collate "C"
         order by c.chunk_id collate "C"
         fetch first (list_failed_embeddings.count) rows with ties) f
       join ragdb.embedding_spaces s on s.corpus_id = f.corpus_id and s.space_id = f.space_id

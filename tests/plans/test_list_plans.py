@@ -186,6 +186,48 @@ def test_a_claim_asks_of_the_jobs_that_it_takes_whether_the_worker_may_have_them
     assert sum(rows for name, rows in read.by.items() if "ragdb.corpora" in name) < 20, read
 
 
+def waiting(db: Connection, corpus: str) -> None:
+    """Many inputs that wait for an embedding, five in work, five that failed, and five dead."""
+    matrix.claimed(db, corpus)
+    db.execute(
+        "insert into ragdb.embedding_jobs"
+        " (corpus_id, space_id, input_hash, chunk_nos, due_at, created_at, attempt, failures,"
+        " worker, last_error, is_dead) select s.corpus_id, s.space_id, sha256(n::text::bytea),"
+        " array[n %% 20 + 1], k.at + case when n <= 15 then interval '1 h' else '0 s' end, k.at,"
+        " (n <= 15)::integer, 5 * (n <= 10)::integer, case when n between 11 and 15 then 'w' end,"
+        " case when n <= 10 then 'odd' end, n <= 5"
+        " from ragdb.embedding_spaces s join ragdb.corpora c using (corpus_id),"
+        " generate_series(1, %s) n, lateral (select now() - n * interval '1 ms' as at) k"
+        " where c.name = %s",
+        (MANY, corpus),
+    )
+
+
+@pytest.mark.parametrize("plans", matrix.PLANS)
+@pytest.mark.parametrize(
+    ("call", "returned"),
+    [
+        ("embedding_status('c')", 1),
+        ("list_failed_embeddings('c', count => 3)", 3),
+        ("renew_embeddings('w')", 1),
+    ],
+)
+def test_a_queue_is_looked_at_by_what_is_asked_of_it(
+    listed: Connection, call: str, returned: int, plans: str
+) -> None:
+    """A status read every input that waited, and so did each worker that renewed its lease."""
+
+    def asked(db: Connection, corpus: str) -> matrix.Statement:
+        waiting(db, corpus)
+        return f"select * from ragdb.{call}", ()
+
+    # what a run before this left, which was rolled back
+    listed.execute("vacuum ragdb.embedding_jobs")
+    read = matrix.measure(listed, asked, "c", plans)
+    assert read.returned == returned
+    assert read.rows < 150, read
+
+
 def test_sources_are_listed_by_keys_where_the_nodes_of_contracts_looked_empty(
     any_clone: str,
 ) -> None:

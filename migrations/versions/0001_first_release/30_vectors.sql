@@ -144,6 +144,10 @@ create table ragdb.embedding_jobs (
 create index embedding_jobs_by_due on ragdb.embedding_jobs (corpus_id, space_id, due_at)
   where not is_dead;
 create index embedding_jobs_dead on ragdb.embedding_jobs (corpus_id, space_id) where is_dead;
+create index embedding_jobs_claimed on ragdb.embedding_jobs (corpus_id, space_id, due_at)
+  where worker is not null;
+create index embedding_jobs_failed on ragdb.embedding_jobs (corpus_id, space_id, due_at)
+  where last_error is not null;
 comment on table ragdb.embedding_jobs is
   'Inputs that wait for an embedding or failed to get one. It is derived from the chunks without '
   'an embedding. Read it through ragdb.embedding_status and ragdb.list_failed_embeddings.';

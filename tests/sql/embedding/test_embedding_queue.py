@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -252,6 +253,50 @@ def test_dead_work_is_revived_by_retry_failed(db: Connection) -> None:
     assert claim(db) == []
     assert one(db, "select ragdb.retry_failed('docs')") == 1
     assert embed(db) == 1
+
+
+def test_the_status_tells_what_the_queue_holds(db: Connection) -> None:
+    """Each figure is read by an index of its own: here they are counted over all inputs."""
+    counted = (
+        "select array[sum(cardinality(chunk_nos)) filter (where is_dead),"
+        " count(*) filter (where worker is not null and due_at > clock_timestamp()),"
+        " count(*) filter (where not is_dead and failures > 0)],"
+        " min(created_at) filter (where not is_dead),"
+        " (array_agg(last_error order by due_at desc) filter (where last_error is not null))[1]"
+        " from ragdb.embedding_jobs"
+    )
+    told = (
+        "select array[dead, in_work, failing], oldest_at, last_error from ragdb.embedding_spaces s,"
+        " ragdb_internal.queue_state(s.corpus_id, s.space_id)"
+    )
+    lost = (
+        "update ragdb.embedding_jobs set due_at = clock_timestamp() - interval '1 day'"
+        " where worker is not null or last_error is not null"
+    )
+    make_corpus(db, {f"{n:02}": f"text {n}" for n in range(8)})
+    chance = random.Random(7)
+    states = set()
+    for step in range(60):
+        if rows := claim(db, count=chance.randint(1, 6), lease="1 day"):
+            done = rows[: chance.randint(0, len(rows))]
+            fate = chance.choice(["failed", "failed", "failed", "left", "lost", "done"])
+            if fate == "failed":
+                db.execute(
+                    "select ragdb.fail_embeddings(%s, %s, %s, %s)",
+                    (rows[0][0], [r[1] for r in done], [r[2] for r in done], f"odd {step}"),
+                )
+            elif fate == "done" and done:
+                complete(db, done)
+            if fate in ("failed", "lost"):
+                db.execute(lost)
+        if step % 25 == 24:
+            db.execute("select ragdb.retry_failed('docs')")
+        if step % 3 == 0:
+            put(db, {f"new {step}": f"new text {step}"})
+        (counts, *others), (said, *those) = [db.execute(q).fetchall()[0] for q in (counted, told)]
+        assert (said, those) == ([n or 0 for n in counts], others)
+        states.add(tuple(n > 0 for n in said))
+    assert [len({state[n] for state in states}) for n in range(3)] == [2, 2, 2]
 
 
 def test_work_in_hand_is_not_revived(db: Connection) -> None:
