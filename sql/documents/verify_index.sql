@@ -37,8 +37,8 @@ begin atomic
         select p.term_id, count(*) as df, array_agg(p.chunk_no order by p.chunk_no) as chunk_nos,
           max(p.impact) as impact
         -- or the rows that are sorted each carry all postings of their chunk
-        from (select * from ragdb_internal.stored_postings((corpus).corpus_id) offset 0) p
-        group by p.term_id) n
+        from (select x.chunk_no, o.* from ragdb.chunk_lexemes x, ragdb_internal.postings_of(
+          x.impacts) o where x.corpus_id = (corpus).corpus_id offset 0) p group by p.term_id) n
         on n.term_id = l.term_id
     where l.df is distinct from n.df or not l.in_blocks and l.chunk_nos <> n.chunk_nos
       or l.max_impact < 0.999999 * n.impact) c

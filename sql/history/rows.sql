@@ -16,6 +16,20 @@ begin atomic
   order by p.key, p.until;
 end;
 
+-- Returns in one row what a row of a kind was at a version, where it has changed since. By its key
+-- (offset 0): the index by version would read all that changed.
+create or replace function ragdb_internal.image(corpus ragdb.corpora, kind text, key text)
+returns table (was jsonb)
+language sql stable parallel safe
+begin atomic
+  select p.was from (
+    select h.was, h.until from ragdb.past_rows h
+    where h.corpus_id = (image.corpus).corpus_id and h.kind = image.kind and h.key = image.key
+    offset 0) p
+  where p.until > (image.corpus).version
+  order by p.until limit 1;
+end;
+
 -- Returns the keys of the rows of a kind that have changed since a version. A set, because a
 -- function of one row would be called for each of a corpus.
 create or replace function ragdb_internal.changed_since(corpus ragdb.corpora, kind text)
@@ -74,6 +88,55 @@ begin atomic
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.chunks, i.was) r
   where i.was is not null
     and r.chunk_no < (chunks_then.corpus).next_chunk_no;
+end;
+
+-- Returns some chunks of a corpus as it was, by their numbers. Each is looked up by its key, as it
+-- is and as it was.
+create or replace function ragdb_internal.chunks_at_then(
+  corpus ragdb.corpora, chunk_nos integer[])
+returns setof ragdb.chunks
+language sql stable parallel safe
+set enable_seqscan = off
+begin atomic
+  select c.* from pg_catalog.unnest(chunks_at_then.chunk_nos) n (chunk_no)
+    cross join lateral (
+      select h.* from ragdb.chunks h
+      where h.corpus_id = (chunks_at_then.corpus).corpus_id and h.chunk_no = n.chunk_no
+      offset 0) c
+  where n.chunk_no < (chunks_at_then.corpus).next_chunk_no
+    and not exists (
+      select from ragdb_internal.image(chunks_at_then.corpus, 'chunk', n.chunk_no::text)
+      offset 0)
+  union all
+  select r.* from pg_catalog.unnest(chunks_at_then.chunk_nos) n (chunk_no)
+    cross join lateral ragdb_internal.image(
+      chunks_at_then.corpus, 'chunk', n.chunk_no::text) i
+    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.chunks, i.was) r
+  where i.was is not null and n.chunk_no < (chunks_at_then.corpus).next_chunk_no;
+end;
+
+-- Returns some documents of a corpus as it was, by their numbers.
+create or replace function ragdb_internal.documents_at_then(
+  corpus ragdb.corpora, doc_nos integer[])
+returns setof ragdb.documents
+language sql stable parallel safe
+set enable_seqscan = off
+begin atomic
+  select d.* from pg_catalog.unnest(documents_at_then.doc_nos) n (doc_no)
+    cross join lateral (
+      select h.* from ragdb.documents h
+      where h.corpus_id = (documents_at_then.corpus).corpus_id and h.doc_no = n.doc_no
+      offset 0) d
+  where n.doc_no < (documents_at_then.corpus).next_doc_no
+    and not exists (
+      select from ragdb_internal.image(documents_at_then.corpus, 'document', n.doc_no::text)
+      offset 0)
+  union all
+  select r.* from pg_catalog.unnest(documents_at_then.doc_nos) n (doc_no)
+    cross join lateral ragdb_internal.image(
+      documents_at_then.corpus, 'document', n.doc_no::text) i
+    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.documents, i.was) r
+  where i.was is not null and n.doc_no < (documents_at_then.corpus).next_doc_no;
 end;
 
 -- Returns the turns of a corpus as it was.

@@ -62,6 +62,8 @@ create or replace function ragdb_internal.old_words(
 returns ragdb_internal.past_words[]
 language sql stable parallel safe
 return array(
+  with chunk as materialized (
+    select c.* from ragdb_internal.chunks_at_then(old_words.corpus, old_words.stale) c)
   select row(w.chunk_no, w.words, (
       select coalesce(sum(pg_catalog.cardinality(u.positions)), 0)
       from pg_catalog.unnest(w.words) u))::ragdb_internal.past_words
@@ -69,9 +71,9 @@ return array(
     select c.chunk_no, ragdb_internal.lexemes(
       ragdb_internal.searched_text(d.title, c.heading, c.text), (old_words.corpus).text_config)
       as words
-    from ragdb_internal.chunks_then(old_words.corpus) c
-      join ragdb_internal.documents_then(old_words.corpus) d on d.doc_no = c.doc_no
-    where c.chunk_no = any (old_words.stale)
+    from chunk c
+      join ragdb_internal.documents_at_then(old_words.corpus,
+        array(select distinct o.doc_no from chunk o)) d on d.doc_no = c.doc_no
     offset 0) w);
 
 -- Gathers what a search of a corpus as it was needs to know of its words.
@@ -97,7 +99,8 @@ begin
       from unnest(v_past.old) o cross join lateral unnest(o.words) w
       union all
       select l.lexeme, -1
-      from ragdb_internal.stored_postings((known.corpus).corpus_id, v_past.stale) p
+      from ragdb_internal.indexed_at((known.corpus).corpus_id, v_past.stale) x
+        cross join lateral ragdb_internal.postings_of(x.impacts) p
         join ragdb.lexemes l on l.corpus_id = (known.corpus).corpus_id
           and l.term_id = p.term_id) g
     group by g.lexeme

@@ -187,16 +187,24 @@ begin
   perform ragdb_internal.uncount_part(unindex_chunks.corpus_id);
 end $$;
 
--- Returns a row for each lexeme of some chunks (null: of each) of the lexical index of a corpus.
-create or replace function ragdb_internal.stored_postings(
-  corpus_id integer, chunk_nos integer[] default null)
-returns table (chunk_no integer, term_id integer, impact real)
+-- Returns a row for each lexeme of the impacts of a chunk.
+create or replace function ragdb_internal.postings_of(impacts sparsevec)
+returns table (term_id integer, impact real)
 language sql stable parallel safe
 begin atomic
-  select x.chunk_no, e.entries[i]::integer, e.entries[i + 1]::real
-  from ragdb.chunk_lexemes x
-    cross join lateral (select ragdb_internal.entries(x.impacts) as entries offset 0) e
-    cross join generate_series(1, cardinality(e.entries), 2) i
-  where x.corpus_id = stored_postings.corpus_id
-    and (stored_postings.chunk_nos is null or x.chunk_no = any (stored_postings.chunk_nos));
+  select e.entries[i]::integer, e.entries[i + 1]::real
+  from (select ragdb_internal.entries(postings_of.impacts) as entries offset 0) e
+    cross join generate_series(1, cardinality(e.entries), 2) i;
+end;
+
+-- Returns the rows of some chunks, each once, in the lexical index of a corpus. By key, whatever is
+-- known of the table.
+create or replace function ragdb_internal.indexed_at(corpus_id integer, chunk_nos integer[])
+returns setof ragdb.chunk_lexemes
+language sql stable parallel safe
+begin atomic
+  select x.* from (select distinct u.n from pg_catalog.unnest(indexed_at.chunk_nos) u (n)) c
+    cross join lateral (
+      select h.* from ragdb.chunk_lexemes h
+      where h.corpus_id = indexed_at.corpus_id and h.chunk_no = c.n offset 0) x;
 end;

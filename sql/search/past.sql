@@ -57,6 +57,22 @@ create or replace function ragdb_internal.hits_then(
 returns setof ragdb.hit
 language sql stable parallel safe
 begin atomic
+  with best as materialized (
+    select r.* from pg_catalog.unnest(hits_then.ranked) with ordinality r
+    where coalesce(
+      r.score >= (select ragdb_internal.kth_score(hits_then.ranked, hits_then.k)), true)
+  ), placed as materialized (
+    select r.score, r.lexical_score, r.semantic_score, r.lexical_rank, r.semantic_rank, r.bm25,
+      r.coverage, r.is_exact, c.*,
+      pg_catalog.row_number() over (order by
+        case when hits_then.is_ordered then r.ordinality end,
+        r.score desc, c.chunk_id)::integer as rank,
+      pg_catalog.rank() over (order by
+        case when hits_then.is_ordered then r.ordinality end, r.score desc)::integer as place
+    from best r
+      join ragdb_internal.chunks_at_then(hits_then.corpus,
+        array(select b.chunk_no from best b)) c on c.chunk_no = r.chunk_no
+  )
   select t.rank, (hits_then.corpus).name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading,
     t.page, t.start_offset, t.end_offset, t.text,
     ragdb_internal.chunk_citation(t.citation, t.source), t.score, t.lexical_score,
@@ -64,17 +80,10 @@ begin atomic
     t.semantic_rank, t.bm25, t.coverage,
     pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata, hits_then.mode,
     t.is_exact, null::text
-  from (
-      select r.score, r.lexical_score, r.semantic_score, r.lexical_rank, r.semantic_rank, r.bm25,
-        r.coverage, r.is_exact, c.*,
-        pg_catalog.row_number() over (order by
-          case when hits_then.is_ordered then r.ordinality end,
-          r.score desc, c.chunk_id)::integer as rank,
-        pg_catalog.rank() over (order by
-          case when hits_then.is_ordered then r.ordinality end, r.score desc)::integer as place
-      from pg_catalog.unnest(hits_then.ranked) with ordinality r
-        join ragdb_internal.chunks_then(hits_then.corpus) c on c.chunk_no = r.chunk_no) t
-    join ragdb_internal.documents_then(hits_then.corpus) d on d.doc_no = t.doc_no
+  from placed t
+    join ragdb_internal.documents_at_then(hits_then.corpus, array(
+      select distinct p.doc_no from placed p where p.rank <= hits_then.k)) d
+      on d.doc_no = t.doc_no
   where t.rank <= hits_then.k
   order by t.rank;
 end;
@@ -91,6 +100,7 @@ as $$
 declare
   v_found ragdb_internal.past_corpus;
   v_past ragdb_internal.past;
+  v_ranked ragdb_internal.ranked[];
 begin
   if cardinality(corpora) <> 1 then
     raise exception 'as_of takes one corpus, and % are searched', cardinality(corpora)
@@ -105,11 +115,11 @@ begin
   end if;
   request := ragdb_internal.with_mode_then(v_found, request);
   v_past := ragdb_internal.past(v_found);
+  v_ranked := case when ragdb_internal.picks(request.options)
+    then ragdb_internal.rank_picked(array[v_past.corpus], statistics, request, v_past)
+    else ragdb_internal.rank_then(v_past, statistics, request) end;
   hits := array(
-    select h from ragdb_internal.hits_then(v_found.corpus,
-      case when ragdb_internal.picks(request.options)
-        then ragdb_internal.rank_picked(array[v_past.corpus], statistics, request, v_past)
-        else ragdb_internal.rank_then(v_past, statistics, request) end,
-      request.k, request.mode, (request.options).diversity > 0) h
+    select h from ragdb_internal.hits_then(v_found.corpus, v_ranked, request.k, request.mode,
+      (request.options).diversity > 0) h
     order by h.rank);
 end $$;

@@ -46,7 +46,7 @@ begin
     v_demanded := ragdb_internal.demanded_then(past, v_words, v_among);
     v_ranked := case when request.mode = 'semantic'
       then array(select r from ragdb_internal.semantic_then(
-        past, request.query_embedding, request.k, v_demanded) r)
+        past, ragdb_internal.pgvector(request.query_embedding), request.k, v_demanded) r)
       else array(select r from ragdb_internal.hybrid_then(
         past, statistics, request, v_among, v_demanded) r) end;
   end if;
@@ -69,10 +69,10 @@ begin atomic
     select x.chunk_no, x.lexeme_count as length, i.term_id, ragdb_internal.frequency(i.impact,
       ragdb_internal.length_norm(x.lexeme_count, c.k1, c.b, c.pivot), c.k1) as frequency
     from ragdb.corpora c
-      cross join lateral ragdb_internal.stored_postings(c.corpus_id, array(
+      cross join lateral ragdb_internal.indexed_at(c.corpus_id, array(
         select n from pg_catalog.unnest(impacts_then.chunk_nos) n
-        where n <> all ((past).stale))) i
-      join ragdb.chunk_lexemes x on x.corpus_id = c.corpus_id and x.chunk_no = i.chunk_no
+        where n <> all ((past).stale))) x
+      cross join lateral ragdb_internal.postings_of(x.impacts) i
     where c.corpus_id = ((past).corpus).corpus_id
     union all
     select o.chunk_no, o.length, coalesce(l.term_id,
@@ -90,11 +90,16 @@ create or replace function ragdb_internal.contenders_then(
 returns setof ragdb_internal.contender
 language sql stable parallel safe
 begin atomic
-  with best as materialized (
-    select r as ranked, r.chunk_no, r.score, c.doc_no, c.chunk_id, c.content_hash
-    from pg_catalog.unnest(contenders_then.ranked) r
-      join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = r.chunk_no
-    order by r.score desc, c.chunk_id limit contenders_then.k
+  with reached as materialized (
+    select r from pg_catalog.unnest(contenders_then.ranked) r
+    where coalesce(r.score >= (
+      select ragdb_internal.kth_score(contenders_then.ranked, contenders_then.k)), true)
+  ), best as materialized (
+    select o.r as ranked, (o.r).chunk_no, (o.r).score, c.doc_no, c.chunk_id, c.content_hash
+    from reached o
+      join ragdb_internal.chunks_at_then((past).corpus,
+        array(select (a.r).chunk_no from reached a)) c on c.chunk_no = (o.r).chunk_no
+    order by (o.r).score desc, c.chunk_id limit contenders_then.k
   )
   select b.ranked, b.doc_no::text, b.content_hash,
     coalesce(i.impacts, ragdb_internal.sparse(null)), e,

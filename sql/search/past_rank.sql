@@ -1,6 +1,15 @@
 -- The ranking of a corpus as it was, by the formulas of today and by looking at every chunk. Its
 -- hits, their order and their scores are those of a corpus that was put to that version.
 
+-- Returns the k-th best score of ranked chunks; null where there are fewer. What has less is not
+-- looked up: which of equal scores comes first the chunk's id tells.
+create or replace function ragdb_internal.kth_score(ranked ragdb_internal.ranked[], k integer)
+returns float8
+language sql immutable parallel safe
+return (
+  select r.score from pg_catalog.unnest(kth_score.ranked) r
+  order by r.score desc offset kth_score.k - 1 limit 1);
+
 -- Returns the chunks of a corpus as it was that a filter and a list of chunk ids leave; null when
 -- there is neither. Raises RG410.
 create or replace function ragdb_internal.filtered_then(
@@ -55,9 +64,8 @@ begin
     )
     select x.chunk_no, x.lexeme_count, t.n, t.weight, ragdb_internal.frequency(i.impact,
       ragdb_internal.length_norm(x.lexeme_count, v_corpus.k1, v_corpus.b, v_pivot), v_corpus.k1)
-    from (select y.* from ragdb.chunk_lexemes y
-        where y.corpus_id = v_corpus.corpus_id and y.chunk_no = any (v_chunk_nos)
-          and y.chunk_no not in (select unnest(past.stale)) offset 0) x
+    from ragdb_internal.indexed_at(v_corpus.corpus_id, array(
+        select n from unnest(v_chunk_nos) n where n not in (select unnest(past.stale)))) x
       cross join term t
       cross join lateral (
         select ragdb_internal.inner_product(t.unit, x.impacts) as impact offset 0) i
@@ -109,27 +117,31 @@ begin
 end $$;
 
 -- Ranks a corpus as it was by meaning: the k chunks nearest to an embedding, and what ties with the
--- last, among the given (null: all).
+-- last, among the given (null: all). Planned for its embedding, which is then made of unit length
+-- once and not for each chunk.
 create or replace function ragdb_internal.semantic_then(
-  past ragdb_internal.past, query_embedding real[], k integer, among integer[])
+  past ragdb_internal.past, query vector, k integer, among integer[])
 returns setof ragdb_internal.ranked
-language sql stable parallel safe
-begin atomic
-  select r.corpus_id, r.chunk_no, r.score, null::float8, r.score, null::integer,
-    r.rank, null::float8, null::float8, true
-  from (
-    select c.corpus_id, c.chunk_no, v.score,
-      pg_catalog.rank() over (order by v.score desc)::integer as rank
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_metric constant text := (
+    select m.metric from ragdb.embedders m where m.embedder_id = past.embedder_id);
+begin
+  return query
+    select (past.corpus).corpus_id, r.chunk_no, r.score, null::float8, r.score, null::integer,
+      r.rank, null::float8, null::float8, true
     from (
-        select e.chunk_no, ragdb_internal.stored_similarity(e,
-          ragdb_internal.pgvector(semantic_then.query_embedding), (
-            select m.metric from ragdb.embedders m where m.embedder_id = (past).embedder_id))
-          as score
-        from ragdb_internal.embeddings_then(
-          (past).corpus, (past).space_id, semantic_then.among) e) v
-      join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = v.chunk_no) r
-  where r.rank <= semantic_then.k;
-end;
+      select c.chunk_no, v.score, rank() over (order by v.score desc)::integer as rank
+      from (
+          select e.chunk_no, ragdb_internal.stored_similarity(e, query, v_metric) as score
+          from ragdb_internal.embeddings_then(past.corpus, past.space_id, among) e) v
+        join ragdb_internal.chunks_then(past.corpus) c on c.chunk_no = v.chunk_no
+      where among is null or c.chunk_no = any (among)) r
+    where r.rank <= semantic_then.k;
+end $$;
 
 -- Ranks a corpus as it was by words, with the rank of the k best.
 create or replace function ragdb_internal.worded_then(
@@ -162,7 +174,8 @@ declare
     request.lexical_weight, ragdb_internal.lexical_weight(past.embedder_id));
   v_near constant ragdb_internal.ranked[] := array(
     select s from ragdb_internal.semantic_then(
-      past, request.query_embedding, ragdb_internal.near_depth(request.k), demanded) s);
+      past, ragdb_internal.pgvector(request.query_embedding),
+      ragdb_internal.near_depth(request.k), demanded) s);
   v_worded constant ragdb_internal.ranked[] := array(
     select w from ragdb_internal.worded_then(past, statistics,
       ragdb_internal.asked_words(request), ragdb_internal.worded_depth(request.k), among,
@@ -178,7 +191,7 @@ begin
     ), scored as (
       select c.*, coalesce(c.semantic_score, s.score) as semantic
       from candidates c left join ragdb_internal.semantic_then(
-        past, request.query_embedding, 2147483647,
+        past, ragdb_internal.pgvector(request.query_embedding), 2147483647,
         array(select a.chunk_no from candidates a where a.semantic_rank is null)) s
         using (chunk_no)
     )

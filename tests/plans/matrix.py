@@ -503,6 +503,10 @@ WRITERS: dict[str, Make] = {
 # what reads a few rows
 READERS: dict[str, Make] = {
     "search": lambda db, c: ("select * from ragdb.search(%s, %s, 5)", (c, f"x{c}77y1 part9")),
+    "search, as it was, by a rare word": lambda db, c: (
+        "select * from ragdb.search(%s, %s, 5, as_of => %s)",
+        (c, f"x{c}77y1 part9", past(db, c)),
+    ),
     "search, phrase": lambda db, c: (
         "select * from ragdb.search(%s, %s, 5)",
         (c, f'"w{c}37 x{c}77y1"'),

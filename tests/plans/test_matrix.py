@@ -48,6 +48,15 @@ def test_what_is_written_is_found_by_key_in_a_corpus_that_outgrew_its_statistics
     assert read.excess() == ""
 
 
+def test_a_corpus_is_searched_as_it_was_by_the_words_of_the_query(outgrown: Connection) -> None:
+    """All its documents were read for the titles of the hits, and its chunks for their texts."""
+    read = matrix.measure(
+        outgrown, matrix.READERS["search, as it was, by a rare word"], "large", "auto"
+    )
+    assert read.returned > 0
+    assert read.rows < 800, read.by
+
+
 def test_a_corpus_that_outgrew_its_statistics_is_exported_and_dropped_by_keys(
     outgrown: Connection,
 ) -> None:
