@@ -1,8 +1,8 @@
 -- The hyperlinks of a Markdown text, as CommonMark has them: inline, by a label, in angle brackets
 -- and of HTML. ragdb/readers/markdown.py is its twin.
 
--- Lines of a Markdown text that are read together: what the first begins, where each begins in the
--- text and among them, and their text.
+-- Lines of a Markdown text that are read together: what the first begins, where each, and what
+-- follows each of its tabs, begins in the text and among them, and their text.
 create type ragdb_internal.markdown_block as (
   kind text,
   starts integer[],
@@ -34,9 +34,16 @@ begin atomic
     from numbered n
     window w as (partition by n.block order by n.n)
   )
-  select (array_agg(f.kind order by f.n))[1], array_agg(f.start_offset order by f.n),
-    array_agg(f.place::integer order by f.n), string_agg(f.line, E'\n' order by f.n)
+  select (array_agg(f.kind order by f.n))[1],
+    array_agg(f.start_offset + t.after - 3 * t.nth order by f.n, t.nth),
+    array_agg(f.place::integer + t.after order by f.n, t.nth),
+    string_agg(f.line, E'\n' order by f.n) filter (where t.nth = 0)
   from first f
+    cross join lateral (
+      select 0 as after, 0 as nth
+      union all
+      select u.after, u.nth::integer from unnest(f.tabs) with ordinality u (after, nth)
+      where u.after <= length(f.line)) t
   where f.kind <> 'empty' and not f.is_code
   group by f.block
   order by f.block;

@@ -44,11 +44,20 @@ language sql immutable parallel safe
 return pg_catalog.substring(
   line, '^ *(?:(?:[-*+]|[0-9]{1,9}[.)]) +)*(```+(?=[^`]*$)|~~~+)');
 
+-- Returns after how many characters each tab of a line ends, where four spaces stand for it.
+create or replace function ragdb_internal.tab_ends(line text) returns integer[]
+language sql immutable parallel safe
+return case when pg_catalog.strpos(line, E'\t') = 0 then '{}' else array(
+  select (pg_catalog.sum(pg_catalog.length(m.part[1]) + 4) over (order by m.n))::integer
+  from pg_catalog.regexp_matches(line, E'([^\t]*)\t', 'g') with ordinality m (part, n)
+  order by m.n) end;
+
 -- Returns the lines of a Markdown text that are neither front matter nor code between fences: the
--- number of each, where it begins, how far it is indented, and what it begins (html: it is of a
--- block of HTML).
+-- number of each, where it begins, how far it is indented, what it begins (html: it is of a block
+-- of HTML), and where the four spaces end that stand for each of its tabs.
 create or replace function ragdb_internal.markdown_lines(text text)
-returns table (n integer, start_offset integer, indent integer, kind text, line text)
+returns table (
+  n integer, start_offset integer, indent integer, kind text, line text, tabs integer[])
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -61,8 +70,8 @@ declare
   v_is_list boolean := false;
   v_line text;
 begin
-  for v_line in select regexp_split_to_table(substr(text, v_next + 1), E'\n') loop
-    n := coalesce(n + 1, 1);
+  for v_line, n, tabs in select l, o, ragdb_internal.tab_ends(l)
+    from regexp_split_to_table(substr(text, v_next + 1), E'\n') with ordinality s (l, o) loop
     start_offset := v_next;
     v_next := v_next + length(v_line) + 1;
     line := rtrim(replace(v_line, E'\t', '    '), E' \r\f\v');

@@ -48,6 +48,8 @@ CASES = {
     "html": "<div>\n<a class=b href=\"c.md\">d</a> [e](f)\n</div>\n\n[g](h)",
     "blocks": "# A [b](c.md)\n- d [e](f.md)\n  * g [h](i.md)\n\n| j |\n|---|\n| [k](l.md) |"
     "\n> [m](n.md)",
+    "tabs": "a\tb [c](d.md)\t[e](f.md)\t\t\n\tg [h](i.md)\n\n-\t[j](k.md)\n\n\t[l](m.md)\t\n"
+    "\t- [n](o.md)\n\n|\t|[p](q.md)|\n|--|--|\n|r\t|[s](t.md)|\n\n#\t[u](v.md)\t",
     "lines": "one [a](b.md)\ntwo three [c\nd](e.md)\n*[f](g.md)*",
 }  # fmt: skip
 
@@ -57,7 +59,21 @@ def test_a_link_is_one_where_commonmark_has_one(any_db: Connection, text: str) -
     assert sorted(found(any_db, text)) == read(text)
 
 
-PIECES = ["[a](b.md)", "[c", "]", "](d.md)", "!", "`", "\\", "\n", "\n\n", " x ", "<b>", "**"]
+PIECES = [
+    "[a](b.md)",
+    "[c",
+    "]",
+    "](d.md)",
+    "!",
+    "`",
+    "\\",
+    "\n",
+    "\n\n",
+    " x ",
+    "<b>",
+    "**",
+    "x\t",
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=10).map("".join))
