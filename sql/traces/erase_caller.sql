@@ -202,13 +202,16 @@ begin
   perform ragdb_internal.check_leaver(caller, reason);
   -- what is under way ends, and is erased too
   perform ragdb_internal.await_writers(ragdb_internal.trace_tables());
-  -- in the order of ragdb.drop_traces_before; counts outlive what is counted
-  perform ragdb_internal.recount_rollups(true), ragdb_internal.hold('maintain');
+  perform ragdb_internal.hold('maintain');
   v_keys := ragdb_internal.evidence_of_askers(ragdb_internal.leaver(caller, caller_oid),
     case when corpus is not null then ragdb_internal.dropped_with_traces(corpus)
       || array(select c.corpus_id from ragdb.corpora c where c.name = erase_caller.corpus) end);
   v_questions := ragdb_internal.questions_of(
     array(select k from unnest(v_keys) k where k.kind = 'trace'));
+  -- a refresh counts these hours again, without what goes
+  insert into ragdb.trace_marks
+    select distinct k.corpus_id, date_trunc('hour', ragdb_internal.uuid_time(k.id), 'UTC')
+    from unnest(v_keys) k where k.kind = 'trace';
   perform ragdb_internal.erase_evidence(v_keys);
   perform ragdb_internal.record_caller_erased(array(
     select ragdb_internal.row_entry(k.kind, k.corpus_id, k.id) from unnest(v_keys) k), reason);

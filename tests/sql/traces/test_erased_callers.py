@@ -333,16 +333,24 @@ def test_one_corpus_may_be_named_and_dropped_ones_are_among_all(docs: Connection
     assert count(docs, "retrieval_hits") == 0
 
 
-def test_counts_of_hours_that_ended_outlive_what_is_counted(docs: Connection) -> None:
-    counts = "select sum(retrievals)::int from bi.agg_retrieval_day"
+def test_the_hours_of_what_was_erased_are_counted_again(docs: Connection) -> None:
+    """An hour in which nobody asked afterwards kept the counts of what was gone."""
     with docs.transaction():
-        docs.execute("select set_config('ragdb.now', (now() + interval '1 day')::text, true)")
-        ask(docs, "anna")
-        ask(docs, "reader")
+        for days, roles in ((0, ("anna",)), (1, ("anna", "reader")), (2, ("reader",))):
+            docs.execute(
+                "select set_config('ragdb.now', (now() + make_interval(days => %s))::text, true)",
+                (days,),
+            )
+            for role in roles:
+                ask(docs, role)
         docs.execute("select set_config('ragdb.now', '', true)")
-    assert docs.execute(ERASE, ("anna",)).fetchall() == [(1, 0, 0, 0)]
     docs.execute("select ragdb.refresh_rollups()")
-    assert one(docs, counts) == 2
+    assert docs.execute(ERASE, ("anna",)).fetchall() == [(2, 0, 0, 0)]
+    # and no others
+    assert docs.execute("select ragdb.refresh_rollups()").fetchall() == [(2,)]
+    for grain in ("hour", "day"):
+        counts = f"select array_agg(retrievals::int) from bi.agg_retrieval_{grain}"
+        assert one(docs, counts) == [1, 1]
 
 
 def test_the_embedding_of_a_question_that_nobody_else_asked_goes(docs: Connection) -> None:
