@@ -29,8 +29,10 @@ _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 # from the first line end of a gap to the word after it
 _LINE_GAP = re.compile(r"[\n\r\f][ \t\n\r\f\v]*")
 _PARAGRAPH = re.compile(r"\n[ \t\r\f\v]*\n|\r[ \t\f\v]*\r|\f")
-_SENTENCE_END = re.compile(r"""[.!?。！？]["'”’»)}」』】）》〉\]]*""")
-_SPACED_SENTENCE_END = re.compile(_SENTENCE_END.pattern + r"(?=[ \t\n\r\f\v])")
+_MARK = r"[.!?。！？।॥؟۔\u037e]"
+_GREEK_QUESTION = r"[\u0386-\u03ff\u1f00-\u1fff];"
+_ASKS_IN_GREEK = re.compile(_GREEK_QUESTION)
+_CLOSING = r"""["'”’»)}」』】）》〉\]]*"""
 _HEADINGS = frozenset("#" * n for n in range(1, 7))
 _FENCES = ("```", "~~~")
 
@@ -158,9 +160,8 @@ def _levels(
             lines.append(word)
             gaps.append(match.group())
 
-    pattern = _SENTENCE_END if _HAS_UNSPACED.search(text) else _SPACED_SENTENCE_END
     word = 0
-    for match in pattern.finditer(text):
+    for match in _sentence_ends(text):
         mark, end = match.span()
         # the word that the mark is in: what closes a sentence may go on into the next word
         word = bisect_right(ends, mark, word)
@@ -183,6 +184,14 @@ def _levels(
         elif levels[word] == _WORD_LEVEL and gap:
             levels[word] = _LINE
     return levels, lines
+
+
+def _sentence_ends(text: str) -> Iterator[re.Match[str]]:
+    """What may end a sentence, by a pattern of no more than the text has: it takes less time."""
+    is_greek = ";" in text and _ASKS_IN_GREEK.search(text)
+    mark = f"(?:{_MARK}|{_GREEK_QUESTION})" if is_greek else _MARK
+    after = "" if _HAS_UNSPACED.search(text) else r"(?=[ \t\n\r\f\v])"
+    return re.finditer(mark + _CLOSING + after, text)
 
 
 def _fences(text: str, starts: array[int], lines: list[int]) -> Iterator[tuple[int, int]]:

@@ -23,7 +23,8 @@ begin atomic
       'g') with ordinality m (part, n)
   ), placed as (
     select p.n::integer as n, p.gap, p.word, p.gap ~ '[\n\r\f]' as has_line_end,
-      lag(right(p.word, 8) ~ '[.!?。！？]["''”’»)}」』】）》〉\]]*$') over w as after_sentence,
+      lag(right(p.word, 8) ~ ('(?:[.!?。！？।॥؟۔\u037e]|[\u0386-\u03ff\u1f00-\u1fff];)'
+        '["''”’»)}」』】）》〉\]]*$')) over w as after_sentence,
       (sum(length(p.gap) + length(p.word)) over w)::integer as end_offset,
       (sum(octet_length(p.gap) + octet_length(p.word)) over w)::integer as end_byte
     from piece p window w as (order by p.n)

@@ -13,7 +13,9 @@ from tests.chunked import limits, texts
 C = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 P = "、。」』】）〉》！？，．：；”’"
 WORD = re.compile(f"[{C}][{P}]*|[^{C} \\t\\n\\r\\f\\v]+")
-SENTENCE = re.compile(r"""[.!?。！？]["'”’»)}」』】）》〉\]]*$""")
+SENTENCE = re.compile(
+    r"""(?:[.!?。！？।॥؟۔\u037e]|[\u0386-\u03ff\u1f00-\u1fff];)["'”’»)}」』】）》〉\]]*$"""
+)
 PARAGRAPH = re.compile(r"\n[ \t\r\f\v]*\n|\r[ \t\f\v]*\r|\f")
 
 strategies = st.sampled_from(STRATEGIES)
