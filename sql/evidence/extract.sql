@@ -109,9 +109,10 @@ declare
       or exists (select from unnest(v_terms) t where t.lexeme = n.lexeme)), '{}', v_read.sentences);
 begin
   select p.picked, p.support into picked, support
-    from ragdb_internal.picked_sentences(v_terms, ragdb_internal.defining_sentences(
-      ragdb_internal.naming_sentences(evidence, v_config, v_read.read_as, v_names, v_asked,
-        v_read.sentences), question, v_config), max_sentences, min_support) p;
+    from ragdb_internal.picked_sentences(v_terms, ragdb_internal.listed_sentences(evidence,
+      ragdb_internal.defining_sentences(ragdb_internal.naming_sentences(evidence, v_config,
+          v_read.read_as, v_names, v_asked, v_read.sentences), question, v_config),
+      question, v_config), max_sentences, min_support) p;
   if v_names <> '{}' and coalesce(support, 0) < min_support then
     unnamed := array(
       select n.lexeme

@@ -30,7 +30,8 @@ declare
   -- a name within a sentence stays one behind a comma
   v_left text := regexp_replace(
     coalesce(', ' || ragdb_internal.asked_meaning(v_bare, config), v_bare),
-    E'^\\s*(?:explain|describe|define|summari[sz]e|list|erkläre?|beschreibe?|nenne?|zeige?)\\s'
+    E'^\\s*(?:explain|describe|define|summari[sz]e|list|erkläre?|beschreibe?|nenne?|zeige?'
+    '|listez?|citez?|[éÉ]num[èé]rez?|enumer[ae]|(?:[Пп]еречисли|[Нн]азови)(?:те)?)\\s'
     '|\\s(?:erklären|sagen|erzählen|zeigen)(?=[\\s.?!]*$)|\\m(how\\s+(?:long|many|much|often|far'
     '|old|big|large|tall|high|deep|wide|heavy|fast|soon|late|expensive)|wie\\s+(?:lange?|viel'
     '|vielen?|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit|schwer|schnell|spät|teuer))\\M', '', 'gi');
