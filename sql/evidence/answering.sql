@@ -88,7 +88,8 @@ begin
     return;
   end if;
   read_as := ragdb_internal.read_as(null, asked, config, array(
-    select distinct l from unnest(sentences) s cross join unnest(s.lexemes || s.headed) l));
+      select distinct l from unnest(sentences) s cross join unnest(s.lexemes || s.headed) l),
+    evidence);
   if read_as <> '{}' then
     sentences := ragdb_internal.evidence_sentences(evidence, config, question, read_as);
   end if;

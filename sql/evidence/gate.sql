@@ -171,7 +171,7 @@ declare
   v_told constant text[] := ragdb_internal.told_lexemes(v_asking, v_asked, text_config);
   v_found text[] := ragdb_internal.evidence_lexemes(evidence, text_config);
 begin
-  read_as := ragdb_internal.read_as(corpus, v_asked, text_config, v_found);
+  read_as := ragdb_internal.read_as(corpus, v_asked, text_config, v_found, evidence);
   names := ragdb_internal.named_lexemes(corpus, v_asked, v_asking, text_config);
   v_found := ragdb_internal.also_says(v_found, read_as);
   select count(*), coalesce(

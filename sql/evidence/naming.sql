@@ -33,19 +33,10 @@ return (
     order by t.lexeme collate "C"), 0)
   from pg_catalog.unnest(weight_of.terms) t);
 
--- Returns the initials of the runs of words with a capital in a text, as US for United States.
-create or replace function ragdb_internal.initials_in(text text) returns text
-language sql immutable parallel safe
-return (
-  select pg_catalog.string_agg(pg_catalog.regexp_replace(r[1], '[^A-Z]', '', 'g'), ' ')
-  from pg_catalog.regexp_matches(text, '\m([A-Z][a-zß-ɏ]+(?:[\s-]+'
-    '(?:(?:of|the|and|for|de|des|du|la|der|für|und)\s+)?[A-Z][a-zß-ɏ]+)+)', 'g') r);
-
 -- Returns those of some terms that a text says in another form than their lexeme: two as one word,
--- a number of four digits or more with signs between its thousands, and an abbreviation, which has
--- capitals in what is asked, as the words that it stands for.
+-- and a number of four digits or more with signs between its thousands.
 create or replace function ragdb_internal.said_otherwise(
-  text text, lexemes text[], terms ragdb_internal.asked_term[], asked text)
+  text text, lexemes text[], terms ragdb_internal.asked_term[])
 returns text[]
 language sql immutable parallel safe
 return array(
@@ -57,23 +48,19 @@ return array(
     when t.lexeme ~ '^[1-9][0-9]{3,}$' then exists (
       select from pg_catalog.regexp_matches(said_otherwise.text,
         '(?<![0-9]|[0-9][.,])(' || ragdb_internal.parted_thousands() || ')', 'g') r
-      where ragdb_internal.plain_number(r[1]) = t.lexeme)
-    when pg_catalog.length(t.lexeme) between 2 and 6 and pg_catalog.strpos(
-      said_otherwise.asked, pg_catalog.upper(t.lexeme collate "C")) > 0
-      then pg_catalog.strpos(ragdb_internal.initials_in(said_otherwise.text),
-        pg_catalog.upper(t.lexeme collate "C")) > 0 end);
+      where ragdb_internal.plain_number(r[1]) = t.lexeme) end);
 
 -- Returns for each chunk of evidence what those of some terms weigh that it names, or its source,
 -- what stands over it and the question that it answers, and those that the chunks of its document
 -- name which are evidence. A text goes on to speak of a thing without its name.
 create or replace function ragdb_internal.naming_chunks(
-  evidence jsonb, config text, read_as jsonb, names ragdb_internal.asked_term[], asked text)
+  evidence jsonb, config text, read_as jsonb, names ragdb_internal.asked_term[])
 returns table (source_id text, chunk_id text, own float8, document float8)
 language sql immutable parallel safe
 begin atomic
   with said as materialized (
     select c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
-      l.lexemes || ragdb_internal.said_otherwise(t.text, l.lexemes, names, asked) as lexemes
+      l.lexemes || ragdb_internal.said_otherwise(t.text, l.lexemes, names) as lexemes
     from pg_catalog.jsonb_array_elements(naming_chunks.evidence -> 'chunks') c (chunk)
       cross join lateral (
         select pg_catalog.concat_ws(E'\n',
@@ -113,7 +100,7 @@ begin
         s.score * case when c.own < v_least then 0.7 else 1 end, s.start_offset, s.end_offset,
         s.sentence, s.lexemes, s.headed)::ragdb_internal.evidence_sentence
     from (
-        select * from ragdb_internal.naming_chunks(evidence, config, read_as, names, asked) c
+        select * from ragdb_internal.naming_chunks(evidence, config, read_as, names) c
         where greatest(c.own, c.document) >= v_least) c
       join unnest(sentences) s on s.chunk_id = c.chunk_id
         and s.source_id is not distinct from c.source_id

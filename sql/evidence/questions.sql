@@ -138,11 +138,11 @@ begin
 end $$;
 
 -- Returns what words of what is asked that are not among some lexemes are read as, of these: what a
--- search of the corpus looks for, what differs in accents alone, as it is typed on a telephone, and
--- the parts of iphone15. An object for each lexeme of the question, with the share of it that each
--- of the lexemes stands for.
+-- search of the corpus looks for, what differs in accents alone, as it is typed on a telephone, the
+-- parts of iphone15, and what the evidence abbreviates or spells out. An object for each lexeme of
+-- the question, with the share of it that each of the lexemes stands for.
 create or replace function ragdb_internal.read_as(
-  corpus ragdb.corpora, asked text, config text, lexemes text[])
+  corpus ragdb.corpora, asked text, config text, lexemes text[], evidence jsonb)
 returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -168,17 +168,9 @@ begin
             from unnest(v_words) w
               cross join lateral ragdb_internal.parts_of(w.lexeme, config) parts
               cross join lateral unnest(parts) p (part)
-            where w.lexeme <> all (lexemes)) p
+            where w.lexeme <> all (lexemes)
+            union
+            select * from ragdb_internal.otherwise_named(asked, evidence, config)) p
         where p.lexeme = any (lexemes)
         group by p.asked having sum(p.share) > 0.99) r);
 end $$;
-
--- Returns what stands over a chunk of evidence and need not be in its text: the title of its
--- document, the headings before it, and who speaks.
-create or replace function ragdb_internal.over_chunk(chunk jsonb) returns text
-language sql immutable parallel safe
-return pg_catalog.concat_ws(E'\n', over_chunk.chunk ->> 'title', (
-  select pg_catalog.string_agg(h.heading, E'\n' order by h.n)
-  from pg_catalog.jsonb_array_elements_text(
-    case pg_catalog.jsonb_typeof(over_chunk.chunk -> 'heading') when 'array'
-      then over_chunk.chunk -> 'heading' else '[]' end) with ordinality h (heading, n)));

@@ -141,6 +141,35 @@ def test_an_abbreviation_is_named_by_the_words_that_it_begins(
     assert (row.status, row.answer) == ("insufficient", "")
 
 
+@pytest.mark.parametrize(
+    ("question", "said", "of_another"),
+    [
+        ("Who is the king of the UK?", "The king of the United Kingdom is Charles.",
+         "The king of the Upper Lands is Otto."),
+        ("Which court does the E.U. have?", "The European Union has a court in Luxembourg.",
+         "The Eastern League has a court in Riga."),
+        ("Who leads the USA?", "Who leads the United States of America is its president.",
+         "Who leads the United Nations is its secretary."),
+        # the other way, with the capital that begins a sentence
+        ("Which court does the European Union have?", "The EU has a court in Luxembourg.",
+         "The UN has a court in The Hague."),
+        ("European Union courts are where?", "The courts of the EU are in Luxembourg.",
+         "The courts of the UN are in The Hague."),
+        ("Who leads the World Trade Organization?", "A doctor of medicine leads the WTO.",
+         "Someone who knows the world and trade leads a team."),
+    ],
+)  # fmt: skip
+def test_what_is_asked_is_said_by_its_abbreviation_and_by_what_that_stands_for(
+    any_db: Connection, question: str, said: str, of_another: str
+) -> None:
+    base = Database(any_db)
+    for corpus, text in (("said", said), ("other", of_another)):
+        base.create_corpus(corpus)
+        base.put_text(corpus, "a.md", text)
+    assert alike(base, "said", question).answer == said
+    assert alike(base, "other", question).status == "insufficient"
+
+
 def test_a_text_may_write_as_one_word_what_the_question_parts(shop: Database) -> None:
     text = "The headcount of the whole company was 250 people at the end of FY2024."
     shop.put_text("shop", "results.md", text)
