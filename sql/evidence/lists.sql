@@ -100,8 +100,8 @@ end;
 
 -- Returns sentences of evidence, where a question asks for several things or for steps those of a
 -- list, and the one that leads to it, as all of it: as they answer more often, they count half more
--- than others, but not what says what is asked the meaning of. Each is found by its own words, and
--- by those that lead to the list as by a heading.
+-- than others. As they are where one says what is asked the meaning of. Each is found by its own
+-- words, and by those that lead to the list as by a heading.
 create or replace function ragdb_internal.listed_sentences(evidence jsonb,
   sentences ragdb_internal.evidence_sentence[], question text, config text)
 returns ragdb_internal.evidence_sentence[]
@@ -116,12 +116,16 @@ begin
     return sentences;
   end if;
   v_meant := ragdb_internal.meant_lexemes(question, config);
+  if v_meant <> '{}' and exists (select from unnest(sentences) s
+    where s.lexemes @> v_meant and ragdb_internal.defines(s.sentence, v_meant, config) > 1)
+  then
+    return sentences;
+  end if;
   return array(
     select case when m.n is null then s else row(s.n, s.source_id, s.chunk_id, s.page,
       s.score * 1.5, m.start_offset, m.end_offset, m.sentence, s.lexemes,
       s.headed || m.lead_in)::ragdb_internal.evidence_sentence end
     from unnest(sentences) s
       left join ragdb_internal.list_members(evidence, sentences, v_signs) m on m.n = s.n
-        and (v_meant = '{}' or ragdb_internal.defines(s.sentence, v_meant, config) = 1)
     order by s.n);
 end $$;
