@@ -101,7 +101,7 @@ def test_a_list_is_quoted_whole(
         # what says what it is answers alone
         ("What are salts?", "- **Salts**: random texts\n- **Peppers**: secret texts",
          ["**Salts**: random texts"]),
-        ("What are salts?", "Of salts there are two.\n\n- old salts\n- new salts\n\n"
+        ("What are salts?", "We sell two salts here.\n\n- old salts\n- new salts\n\n"
          "Salts are random texts.", ["Salts are random texts."]),
         # one item, and a list that is of something else
         ("Which lids are open?", "The lids of the pumps are open.\n\n- Or so we think\n\nAnother.",
