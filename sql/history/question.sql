@@ -51,16 +51,16 @@ begin atomic
   limit 1;
 end;
 
--- Returns the lexemes of what was probably meant by words of a text that a corpus lacked, and how
--- often each of these words stands there.
+-- Returns the lexemes of what was probably meant by words of a text that a corpus lacked, with the
+-- lexemes of these words and how often each stands there.
 create or replace function ragdb_internal.meant_then(past ragdb_internal.past, text text)
-returns table (lexeme text, frequency integer)
+returns table (lexeme text, stands_for text, frequency integer)
 language sql stable parallel safe
 begin atomic
   with spelt as materialized (
     select w.* from ragdb_internal.words_spelt((past).corpus, meant_then.text) w
   ), lacking as materialized (
-    select s.word, s.frequency, n.near, n.likely
+    select s.word, s.lexeme, s.frequency, n.near, n.likely
     from spelt s
       cross join lateral ragdb_internal.near_lexemes(
         s.word, ragdb_internal.ascii_dictionary(((past).corpus).text_config),
@@ -74,7 +74,7 @@ begin atomic
       select pg_catalog.unnest(l.near) from lacking l)) k
     where k.df > 0
   )
-  select d.lexeme, l.frequency
+  select d.lexeme, l.lexeme, l.frequency
   from lacking l
     cross join lateral (
       select a.lexeme
@@ -88,11 +88,10 @@ begin atomic
       limit 1) d;
 end;
 
--- Returns what stood for words of a text, as ragdb_internal.stand_ins does for today; stands_for is
--- null for what was probably meant.
+-- Returns what stood for words of a text, as ragdb_internal.stand_ins does for today.
 create or replace function ragdb_internal.stand_ins_then(
   past ragdb_internal.past, text text, typos boolean)
-returns table (lexeme text, stands_for text, frequency integer, share float8)
+returns setof ragdb_internal.stand_in
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -101,21 +100,23 @@ declare
 begin
   if typos then
     return query
-      select m.lexeme, null::text, m.frequency, ragdb_internal.stand_in_share()
-      from ragdb_internal.meant_then(past, text) m;
+      select m.lexeme, m.stands_for, sum(m.frequency)::integer, ragdb_internal.stand_in_share(),
+        array[m.lexeme]
+      from ragdb_internal.meant_then(past, text) m
+      group by m.lexeme, m.stands_for;
   end if;
   return query
     with measure as materialized (
       select m.* from ragdb_internal.measures(text, v_config) m
     )
-    select m.lexeme, m.stands_for, 1, m.share
+    select m.*
     from measure m
       join ragdb_internal.known_then(past, array(select o.lexeme from measure o)) k
         on k.lexeme = m.lexeme and k.df > 0;
   if (past.corpus).has_synonyms then
     return query
       select l.lexeme collate "C", s.lexeme, cardinality(w.positions),
-        ragdb_internal.stand_in_share() / length(m.words)
+        ragdb_internal.stand_in_share() / length(m.words), tsvector_to_array(m.words)
       from unnest(ragdb_internal.lexemes(text, v_config)) w
         join ragdb_internal.synonyms_then(past.corpus) s on s.lexeme = w.lexeme
         cross join lateral (
@@ -125,11 +126,12 @@ begin
   end if;
 end $$;
 
--- A term of a query: the chunks that had it, and its weight.
-create type ragdb_internal.past_term as (lexeme text, df integer, weight float8);
+-- A term of a query: its weight, and which word it counts for, by itself or in an alternative.
+create type ragdb_internal.past_term as (
+  lexeme text, weight float8, asked integer, alternative integer);
 
--- Returns the terms of a query that a corpus as it was had, by lexeme, the weight of its words, and
--- whether it has terms that stand for these.
+-- Returns the terms of a query that a corpus as it was had, by the words that they count for, the
+-- weight of these, and whether other terms stand for some.
 create or replace function ragdb_internal.question_then(
   past ragdb_internal.past, statistics ragdb.corpora, query text, typos boolean,
   out terms ragdb_internal.past_term[], out weight float8, out is_widened boolean)
@@ -141,24 +143,30 @@ declare
 begin
   with asked as materialized (
     select f.* from ragdb_internal.facts_then(past, statistics,
-      ragdb_internal.lexemes(v_text, (past.corpus).text_config)) f)
-  select array_agg(row(t.lexeme, t.df, t.weight)::ragdb_internal.past_term order by t.lexeme)
-      filter (where t.df > 0),
-    sum(t.most order by t.lexeme), bool_or(t.is_widened)
+      ragdb_internal.lexemes(v_text, (past.corpus).text_config)) f
+  ), parts as (
+    select a.lexeme, a.df, a.frequency * a.idf as weight, a.lexeme as asked, null as stands_for,
+      null::text[] as means
+    from asked a
+    union all
+    select f.lexeme, f.df, max(s.share) * max(s.frequency) * least(f.idf, a.idf), a.lexeme,
+      a.lexeme, s.means
+    from ragdb_internal.stand_ins_then(past, v_text, typos) s
+      join asked a on a.lexeme = s.stands_for
+      cross join lateral ragdb_internal.facts_then(
+        past, statistics, array_to_tsvector(array[s.lexeme])) f
+    group by f.lexeme, f.df, f.idf, a.lexeme, a.idf, s.means
+  ), numbered as (
+    select p.*, dense_rank() over (order by p.asked collate "C") as nth,
+      dense_rank() over (order by p.asked, p.means) as alternative
+    from parts p
+  )
+  select array_agg(row(n.lexeme, n.weight, n.nth, n.alternative)::ragdb_internal.past_term
+      order by n.nth, n.alternative, n.lexeme) filter (where n.df > 0),
+    sum(n.weight order by n.nth) filter (where n.stands_for is null),
+    bool_or(n.stands_for is not null)
   into terms, weight, is_widened
-  from (
-    select q.lexeme, min(q.df) as df, sum(q.weight order by q.weight) as weight,
-      sum(case when q.stands then 0 else q.weight end order by q.weight) as most,
-      bool_or(q.stands) as is_widened
-    from (
-      select a.lexeme, a.df, a.frequency * a.idf as weight, false as stands from asked a
-      union all
-      select f.lexeme, f.df, s.share * s.frequency * least(f.idf, a.idf), true
-      from ragdb_internal.stand_ins_then(past, v_text, typos) s
-        left join asked a on a.lexeme = s.stands_for
-        cross join lateral ragdb_internal.facts_then(
-          past, statistics, array_to_tsvector(array[s.lexeme])) f) q
-    group by q.lexeme) t;
+  from numbered n;
 end $$;
 
 -- Returns those of the given chunks (null: all) of a corpus as it was that satisfy the +words,

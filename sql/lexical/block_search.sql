@@ -48,12 +48,12 @@ declare
   v_patience constant integer :=
     case when not v_is_free then ragdb_internal.patience(corpus, scope.restriction) end;
   -- less by what float4 cannot tell apart, and by what its sums may fall short
-  v_kth float8 := coalesce(ragdb_internal.at_least(others[k].score, 2), 0);
+  v_kth float8 := greatest(ragdb_internal.at_least(others[k].score, 2), scope.lowest, 0);
   v_least float8 := ragdb_internal.least_sum(v_kth, short, lack);
   v_highest constant float8 := highest / short;
-  v_looked_for integer := k * coalesce(
+  v_looked_for integer := least(100000000, k::bigint * coalesce(
     1 + corpus.chunks / 2 / ragdb_internal.restricted_count(scope.restriction),
-    case when v_is_free then 1 else 2 end);
+    case when v_is_free then 1 else 2 end));
   v_wanted record := ragdb_internal.wanted_need(sums, masks, v_least, v_highest, v_looked_for);
 begin
   if others <> '{}' then
@@ -89,7 +89,7 @@ begin
         where c.score > 0 and c.score >= v_kth
         order by c.score desc);
       v_seen := v_until;
-      v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
+      v_kth := greatest(ragdb_internal.at_least(v_found[k].score, 2), scope.lowest, 0);
       v_least := ragdb_internal.least_sum(v_kth, short, lack);
     end loop;
     exit when v_wanted.need = 0 or v_least >= v_wanted.need;

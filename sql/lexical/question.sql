@@ -41,40 +41,35 @@ end $$;
 
 -- Returns some lexemes as ragdb_internal.term_facts does, and what stands for some of them, with
 -- the weight of each and what it adds to the weight of all. What stands for another word weighs
--- less than if it had been asked for: 0.7 of it, or its share where several words stand for one.
--- The weight of all is that of the words, and a word that the corpus lacks weighs the most there
--- is: what else is looked for lowers no score, or the floors of a corpus would refuse what they let
--- pass before. A synonym weighs less than the word that it stands for, too: else one that is rare
--- would be found before what was asked for.
+-- less than if it had been asked for: 0.7 of it, or its share where several words (means) stand for
+-- one, and less than the word, too: else a synonym that is rare would be found before what was
+-- asked for. The weight of all is that of the words, and a word that the corpus lacks weighs the
+-- most there is: what else is looked for lowers no score, or the floors of a corpus would refuse
+-- what they let pass before.
 create or replace function ragdb_internal.query_terms(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector,
   stand_ins ragdb_internal.stand_in[])
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
   listed bytea, frequency integer, common_df integer, idf float8, weight float8,
-  most float8, stands_for text)
+  stands_for text, means text[])
 language sql stable parallel safe
 begin atomic
-  select q.lexeme, q.term_id, q.df, q.max_impact, q.in_blocks, q.listed, q.frequency, q.common_df,
-    q.idf, q.weight,
-    case when q.stands_for is null then q.weight else 0 end,
-    q.stands_for
+  select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency, t.common_df,
+    t.idf, s.share * s.frequency * least(t.idf, max(t.idf) filter (where s.stands_for is null)
+      over (partition by coalesce(s.stands_for, s.lexeme))),
+    s.stands_for, s.means
   from (
-    select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency,
-      t.common_df, t.idf, s.stands_for,
-      s.share * s.frequency * case when s.is_synonym then least(t.idf, max(t.idf)
-          filter (where s.stands_for is null)
-          over (partition by coalesce(s.stands_for, s.lexeme)))
-        else t.idf end as weight
-    from (
-        select w.lexeme, null::text as stands_for,
-          pg_catalog.cardinality(w.positions) as frequency, 1::float8 as share,
-          true as is_synonym
-        from pg_catalog.unnest(query_terms.words) w
-        union all
-        select * from pg_catalog.unnest(query_terms.stand_ins)) s
-      cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
-        pg_catalog.array_to_tsvector(array[s.lexeme])) t) q;
+      select w.lexeme, null::text as stands_for, pg_catalog.cardinality(w.positions) as frequency,
+        1::float8 as share, array[w.lexeme] as means
+      from pg_catalog.unnest(query_terms.words) w
+      union all
+      select i.lexeme, i.stands_for, max(i.frequency), max(i.share), i.means
+      from pg_catalog.unnest(query_terms.stand_ins) i
+      where i.stands_for = any (pg_catalog.tsvector_to_array(query_terms.words))
+      group by i.lexeme, i.stands_for, i.means) s
+    cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
+      pg_catalog.array_to_tsvector(array[s.lexeme])) t;
 end;
 
 -- A term of a question that the corpus has: its weight (idf times frequency), the most that it adds
@@ -82,35 +77,32 @@ end;
 create type ragdb_internal.question_term as (
   term_id integer, weight float8, max_score float8, in_blocks boolean);
 
+-- What a chunk may have for a word of a query (asked, by number): the word itself, or another
+-- alternative that stands for it, which may be several terms. Of all that a chunk has for a word
+-- only the best counts: else many synonyms, each used once, would be found before the word.
+create type ragdb_internal.question_part as (
+  asked integer, alternative integer, term_id integer, weight float8);
+
 -- A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the
 -- entries of a sparse vector; the weight of all its words, also of those that the corpus lacks; the
 -- most that a chunk can score; whether blocks say where a term is; the chunks that the dictionary
--- lists for its terms, four bytes each (null: none); and whether it has terms that stand for its
--- words. The vector is kept as its text: one in a row is packed, and would be unpacked for every
--- chunk.
+-- lists for its terms, four bytes each (null: none); and what counts for each word, where other
+-- terms stand for some (null: each for itself). Terms add up to what a chunk scores, or to more
+-- where only the best of some counts. The vector is kept as its text: one in a row is packed, and
+-- would be unpacked for every chunk.
 create type ragdb_internal.question as (
   terms ragdb_internal.question_term[], weights text, weight float8, max_score float8,
-  in_blocks boolean, listed bytea, is_widened boolean);
+  in_blocks boolean, listed bytea, parts ragdb_internal.question_part[]);
 
 -- A term as a corpus knows it, its weight, and what that adds to the weight of all.
 create type ragdb_internal.weighed_term as (
   lexeme text collate "C", term_id integer, df integer, max_impact real, in_blocks boolean,
   listed bytea, weight float8, most float8);
 
--- Returns the score (0 to 1) of a chunk with a BM25: its share of the most that the words of a
--- question can reach. What stands for them comes on top, and can pass 1: from 0.95 on a score then
--- grows ever less, so that it stays below 1 and in its order.
-create or replace function ragdb_internal.lexical_score(
-  bm25 float8, most float8, is_widened boolean)
-returns float8
-language sql immutable parallel safe
-return case when lexical_score.is_widened and lexical_score.bm25 > 0.95 * lexical_score.most
-  then 1 - 0.0025 / (lexical_score.bm25 / lexical_score.most - 0.9)
-  else lexical_score.bm25 / lexical_score.most end;
-
--- Returns some terms, some of which stand for words, as a question to the corpus that they are of.
--- A table, so that it becomes a part of its callers: PostgreSQL 16 would plan it at each call.
-create or replace function ragdb_internal.weighed_question(terms ragdb_internal.weighed_term[])
+-- Returns some terms as a question to the corpus that they are of. A table, so that it becomes a
+-- part of its callers: PostgreSQL 16 would plan it at each call.
+create or replace function ragdb_internal.weighed_question(
+  terms ragdb_internal.weighed_term[], parts ragdb_internal.question_part[])
 returns setof ragdb_internal.question
 language sql immutable parallel safe rows 1
 begin atomic
@@ -122,12 +114,12 @@ begin atomic
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     bool_or(t.in_blocks),
     pg_catalog.string_agg(t.listed, ''),
-    true
+    weighed_question.parts
   from pg_catalog.unnest(weighed_question.terms) t;
 end;
 
--- Returns some lexemes as a question, with what stands for some of them; a lexeme that is asked for
--- and stands for another one too has both weights.
+-- Returns some lexemes as a question, with what stands for some of them; a term that is asked for
+-- and stands for another word too has both weights.
 create or replace function ragdb_internal.widened_question(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector,
   stand_ins ragdb_internal.stand_in[])
@@ -137,16 +129,27 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (
+    with terms as materialized (
+      select q.*,
+        dense_rank() over (order by coalesce(q.stands_for, q.lexeme) collate "C") as asked,
+        dense_rank() over (order by q.stands_for, q.means) as alternative
+      from ragdb_internal.query_terms(corpus, statistics, words, stand_ins) q
+    )
     select w
     from (
         select array(
           select row(q.lexeme, min(q.term_id), min(q.df), min(q.max_impact), bool_or(q.in_blocks),
-            any_value(q.listed), sum(q.weight order by q.weight), sum(q.most order by q.most))
+            any_value(q.listed), sum(q.weight order by q.weight),
+            coalesce(sum(q.weight) filter (where q.stands_for is null), 0))
             ::ragdb_internal.weighed_term
-          from ragdb_internal.query_terms(corpus, statistics, words, stand_ins) q
-          group by q.lexeme) as terms
+          from terms q
+          group by q.lexeme) as terms,
+        array(
+          select row(q.asked, q.alternative, q.term_id, q.weight)::ragdb_internal.question_part
+          from terms q where q.df > 0
+          order by q.asked, q.alternative, q.lexeme) as parts
         offset 0) t
-      cross join lateral ragdb_internal.weighed_question(t.terms) w);
+      cross join lateral ragdb_internal.weighed_question(t.terms, t.parts) w);
 end $$;
 
 -- Returns a query, without its clauses, as a corpus sees it, weighed by the statistics of a corpus,

@@ -3,10 +3,10 @@
 -- The chunks that may be ranked: those of a list (null: all of the corpus) that meet a restriction
 -- (null: none) and demands (null: no chunk meets them). Their orders of words are like all patterns
 -- (null: any), and like one of orders (null: any); of a demanded word the dictionary lists chunks
--- that blocks lack.
+-- that blocks lack. What scores less than lowest (null: 0) need not be found.
 create type ragdb_internal.scope as (
   chunk_nos integer[], restriction ragdb_internal.restriction, demands ragdb_internal.demand[],
-  patterns bytea[], orders bytea[], listed integer[]);
+  patterns bytea[], orders bytea[], listed integer[], lowest float8);
 
 -- Whether every chunk that a scope lists (all where it does not list any) may be ranked.
 create or replace function ragdb_internal.is_free(scope ragdb_internal.scope) returns boolean
@@ -114,7 +114,8 @@ begin
     case when ragdb_internal.has_phrases(scope) then 1 end);
   while v_at < cardinality(v_left) loop
     exit when v_left[v_at + 1].score < ragdb_internal.at_least(v_passing[k].score, 2);
-    v_until := v_at + greatest(4, v_each * (k - cardinality(v_passing)), v_at);
+    v_until := least(cardinality(v_left),
+      v_at + greatest(4, v_each::bigint * (k - cardinality(v_passing)), v_at));
     v_chunk_nos := array(select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f);
     if v_restriction.filter is not null then
       v_chunk_nos := ragdb_internal.restricted(corpus, v_restriction, v_chunk_nos);

@@ -108,3 +108,40 @@ begin atomic
           from terms t offset 0) i
         where i.impact > 0) f) s;
 end;
+
+-- Returns the exact BM25 of chunks for a question where other terms stand for some of its words,
+-- and the weight of what they have: for each word that of the best, summed in the order of the
+-- words.
+create or replace function ragdb_internal.widened_bm25(
+  corpus ragdb.corpora, chunk_nos integer[], parts ragdb_internal.question_part[])
+returns table (chunk_no integer, bm25 float8, matched float8)
+language sql stable parallel safe
+begin atomic
+  with parts as materialized (
+    select p.*, ragdb_internal.sparse(p.term_id || ':1') as unit
+    from pg_catalog.unnest(widened_bm25.parts)
+      with ordinality p (asked, alternative, term_id, weight, n)
+  )
+  select x.chunk_no, s.bm25, s.matched
+  from (
+      select y.chunk_no, y.impacts, (corpus).k1, ragdb_internal.length_norm(
+        y.lexeme_count, (corpus).k1, (corpus).b, (corpus).pivot) as norm
+      from ragdb.chunk_lexemes y
+      where y.corpus_id = (corpus).corpus_id and y.chunk_no = any (widened_bm25.chunk_nos)
+      offset 0) x
+    cross join lateral (
+      select coalesce(sum(b.bm25 order by b.asked), 0) as bm25,
+        coalesce(sum(b.matched order by b.asked), 0) as matched
+      from (
+        select a.asked, max(a.bm25) as bm25, max(a.matched) as matched
+        from (
+          select i.asked, sum(ragdb_internal.impact(ragdb_internal.frequency(
+              i.impact, x.norm, x.k1), x.norm, x.k1, i.weight) order by i.n) as bm25,
+            sum(i.weight order by i.n) as matched
+          from (
+            select p.*, ragdb_internal.inner_product(p.unit, x.impacts) as impact
+            from parts p offset 0) i
+          where i.impact > 0
+          group by i.asked, i.alternative) a
+        group by a.asked) b) s;
+end;

@@ -1,10 +1,10 @@
 -- Words of a corpus that stand for others, numbers with their units, and with the words that were
 -- probably meant all that a query is widened by.
 
--- What stands for a word of a text, how often that word is there, how much of its weight this has,
--- and whether it is a synonym, which weighs no more than that of the word.
+-- What stands for a word of a text, by itself or as one of several words (means), how often that
+-- word is there, and how much of its weight this has.
 create type ragdb_internal.stand_in as (
-  lexeme text, stands_for text, frequency integer, share float8, is_synonym boolean);
+  lexeme text, stands_for text, frequency integer, share float8, means text[]);
 
 -- Returns what a word weighs that stands for another one, as a share of that one's weight.
 create or replace function ragdb_internal.stand_in_share() returns float8
@@ -21,14 +21,16 @@ return pg_catalog.replace(E'(?<![A-Za-z0-9_/:@]|[A-Za-z]-)([0-9]+)([ \u00a0\u202
   '[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xzµμБ-ДЖЗЙ-НП-ТФ-Щб-джзй-нп-тф-щ]');
 
 -- Returns the lexemes of numbers and their units that a text has as one word, as two, and those of
--- two words as one, with the lexeme that each stands for and its share of that one's weight. A
--- query looks for both: to look through each chunk for them would make its analysis 5 % longer.
+-- two words as one, with the lexeme that each stands for, how often, its share of that one's weight
+-- and what it is one of. A query looks for both: to look through each chunk for them would make its
+-- analysis 5 % longer.
 create or replace function ragdb_internal.measures(text text, config text)
-returns table (lexeme text, stands_for text, share float8)
+returns table (lexeme text, stands_for text, frequency integer, share float8, means text[])
 language sql immutable parallel safe
 begin atomic
-  select l.lexeme collate "C", a.lexeme collate "C",
-    ragdb_internal.stand_in_share() / pg_catalog.length(w.means)
+  select l.lexeme collate "C", a.lexeme collate "C", count(*)::integer,
+    ragdb_internal.stand_in_share() / pg_catalog.length(w.means),
+    pg_catalog.tsvector_to_array(w.means)
   from pg_catalog.regexp_matches(pg_catalog.lower(measures.text collate "C"),
       ragdb_internal.measure_pattern(), 'g') m
     cross join lateral (
@@ -37,7 +39,8 @@ begin atomic
           measures.config) as means
       offset 0) w
     cross join lateral pg_catalog.unnest(w.means) l
-    cross join lateral pg_catalog.unnest(w.asked) a;
+    cross join lateral pg_catalog.unnest(w.asked) a
+  group by l.lexeme, a.lexeme, w.means;
 end;
 
 -- Returns what stands for words of a text: what was probably meant by those that have one of some
@@ -56,13 +59,14 @@ declare
 begin
   if lacking is not null then
     v_stand_ins := array(
-      select row(m.lexeme, m.stands_for, m.frequency, ragdb_internal.stand_in_share(),
-        false)::ragdb_internal.stand_in
-      from ragdb_internal.meant_words(corpus, text, lacking) m);
+      select row(m.lexeme, m.stands_for, sum(m.frequency), ragdb_internal.stand_in_share(),
+        array[m.lexeme])::ragdb_internal.stand_in
+      from ragdb_internal.meant_words(corpus, text, lacking) m
+      group by m.lexeme, m.stands_for);
   end if;
   if text ~ ragdb_internal.measure_pattern() then
     v_stand_ins := v_stand_ins || array(
-      select row(m.lexeme, m.stands_for, 1, m.share, true)::ragdb_internal.stand_in
+      select row(m.*)::ragdb_internal.stand_in
       from ragdb_internal.measures(text, corpus.text_config) m
         cross join lateral (
           select from ragdb.lexemes d
@@ -71,7 +75,8 @@ begin
   if corpus.has_synonyms then
     v_stand_ins := v_stand_ins || array(
       select row(l.lexeme collate "C", s.lexeme, cardinality(w.positions),
-        ragdb_internal.stand_in_share() / length(m.words), true)::ragdb_internal.stand_in
+        ragdb_internal.stand_in_share() / length(m.words),
+        tsvector_to_array(m.words))::ragdb_internal.stand_in
       from unnest(words) w
         cross join lateral (  -- by the index for each word, else all synonyms were read
           select y.lexeme, y.means from ragdb.synonyms y

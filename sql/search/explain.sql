@@ -1,12 +1,14 @@
 -- Why a chunk has its score, and what a query probably meant.
 
--- Returns the terms of a query for each of some chunks: what each weighs, and how often and with
--- what impact (0 to k1 + 1) the chunk has it.
+-- Returns the terms of a query for each of some chunks: what each weighs, how often and with what
+-- impact (0 to k1 + 1) the chunk has it, and what it gives to the BM25: nothing where something
+-- better stands there for the same word.
 create or replace function ragdb_internal.terms_in_chunks(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, chunk_nos integer[], syntax text,
   typos boolean)
 returns table (chunk_no integer, lexeme text, stands_for text, df integer,
-  query_frequency integer, idf float8, weight float8, tf integer, impact float8)
+  query_frequency integer, idf float8, weight float8, tf integer, impact float8,
+  contribution float8)
 language sql stable parallel safe
 begin atomic
   with terms as materialized (
@@ -25,18 +27,28 @@ begin atomic
       ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text),
       (corpus).text_config) as words
     from ragdb.chunks c
-    where c.corpus_id = (corpus).corpus_id and c.chunk_no = any (terms_in_chunks.chunk_nos))
-  select x.chunk_no, t.lexeme, t.stands_for, t.common_df, t.frequency, t.idf, t.weight,
-    coalesce(p.tf, 0),
-    coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
-      x.lexeme_count, (corpus).k1, (corpus).b, (corpus).pivot), (corpus).k1), 0)
-  from ragdb.chunk_lexemes x
-    join words w on w.chunk_no = x.chunk_no
-    cross join terms t
-    left join lateral (
-      select pg_catalog.cardinality(u.positions) as tf from pg_catalog.unnest(w.words) u
-      where u.lexeme = t.lexeme) p on true
-  where x.corpus_id = (corpus).corpus_id and x.chunk_no = any (terms_in_chunks.chunk_nos);
+    where c.corpus_id = (corpus).corpus_id and c.chunk_no = any (terms_in_chunks.chunk_nos)
+  ), held as (
+    select x.chunk_no, t.*, coalesce(p.tf, 0) as tf,
+      coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
+        x.lexeme_count, (corpus).k1, (corpus).b, (corpus).pivot), (corpus).k1), 0) as impact
+    from ragdb.chunk_lexemes x
+      join words w on w.chunk_no = x.chunk_no
+      cross join terms t
+      left join lateral (
+        select pg_catalog.cardinality(u.positions) as tf from pg_catalog.unnest(w.words) u
+        where u.lexeme = t.lexeme) p on true
+    where x.corpus_id = (corpus).corpus_id and x.chunk_no = any (terms_in_chunks.chunk_nos)
+  ), alternatives as (
+    select h.*, sum(h.weight * h.impact) over (partition by h.chunk_no, h.stands_for, h.means
+      order by h.lexeme rows between unbounded preceding and unbounded following) as bm25
+    from held h)
+  select a.chunk_no, a.lexeme, a.stands_for, a.common_df, a.frequency, a.idf, a.weight, a.tf,
+    a.impact, case when a.means = pg_catalog.first_value(a.means) over (
+        partition by a.chunk_no, coalesce(a.stands_for, a.lexeme)
+        order by a.bm25 desc, a.stands_for nulls first, a.means)
+      then a.weight * a.impact else 0 end
+  from alternatives a;
 end;
 
 create or replace function ragdb.explain_search(
@@ -58,21 +70,19 @@ begin
   end if;
   v_chunk_no := (ragdb_internal.chunk(array[v_corpus], chunk_id)).chunk_no;
   return query
-    with contributing as (
-      select w.*, w.weight * w.impact as contribution
-      from ragdb_internal.terms_in_chunks(
-        v_corpus, v_statistics, query, array[v_chunk_no], syntax, typos) w
-    )
     select c.lexeme, c.df, c.query_frequency, c.idf, c.tf, c.impact, c.contribution,
       c.contribution / nullif(sum(c.contribution) over (order by c.lexeme
         rows between unbounded preceding and unbounded following), 0), c.stands_for
-    from contributing c order by 7 desc, 1;
+    from ragdb_internal.terms_in_chunks(
+      v_corpus, v_statistics, query, array[v_chunk_no], syntax, typos) c
+    order by 7 desc, 1;
 end $$;
 comment on function ragdb.explain_search is
   'Returns a row for each term of a query: chunks that have it, idf, its frequency in a chunk, its '
   'impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1). stands_for is the '
   'lexeme of the query that it stands for, as a synonym, as a number with its unit or as what was '
-  'probably meant, at a discount. Raises RG400, RG401, RG404, RG406.';
+  'probably meant, at a discount; of a word and all that stands for it only the best contributes. '
+  'Raises RG400, RG401, RG404, RG406.';
 
 -- Returns a query with the words that a corpus lacks, but those known elsewhere, replaced by those
 -- that were probably meant; null where there are none, or for too few of them.

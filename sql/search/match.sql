@@ -57,7 +57,8 @@ begin
         left join lateral (
           select d.term_id, d.df, d.max_impact, d.in_blocks, d.chunk_nos
           from ragdb.lexemes d
-          where d.corpus_id = corpus.corpus_id and d.lexeme = t.lexeme offset 0) l on true)) w);
+          where d.corpus_id = corpus.corpus_id and d.lexeme = t.lexeme offset 0) l on true),
+      null) w);
 end $$;
 
 -- Returns at least the k chunks of a corpus, among the given when not null, that have most of what
@@ -77,7 +78,8 @@ begin
   end if;
   return query
     select r.* from unnest(ragdb_internal.rank_question(corpus, v_question,
-      row(rank_alike.among, null, '{}', null, null, null)::ragdb_internal.scope, rank_alike.k)) r;
+      row(rank_alike.among, null, '{}', null, null, null, null)::ragdb_internal.scope,
+      rank_alike.k)) r;
 end $$;
 
 -- Returns the embedding of a chunk; null where it has none, unless the mode is semantic. Raises

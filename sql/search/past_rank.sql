@@ -36,11 +36,12 @@ begin
   return v_chunk_nos;
 end $$;
 
--- Returns a row for each term that a chunk of a corpus as it was had: the length of the chunk, the
--- number and weight of the term, and how often the chunk had it.
+-- Returns a row for each term that a chunk of a corpus as it was had: its number and weight, which
+-- word it counts for, and what it gives to the BM25 of the chunk.
 create or replace function ragdb_internal.postings_then(
   past ragdb_internal.past, terms ragdb_internal.past_term[])
-returns table (chunk_no integer, length integer, nth bigint, weight float8, frequency float8)
+returns table (chunk_no integer, nth bigint, weight float8, asked integer, alternative integer,
+  bm25 float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -54,27 +55,63 @@ declare
 begin
   select ragdb_internal.chunks_holding(v_corpus.corpus_id, array_agg(l.term_id), array_agg(1))
     into v_chunk_nos
-    from unnest(terms) t
+    from (select distinct u.lexeme from unnest(terms) u) t
       join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = t.lexeme;
   return query
     with term as materialized (
-      select t.n, t.weight, ragdb_internal.sparse(l.term_id || ':1') as unit
-      from unnest(terms) with ordinality t (lexeme, df, weight, n)
+      select t.*, ragdb_internal.sparse(l.term_id || ':1') as unit
+      from unnest(terms) with ordinality t (lexeme, weight, asked, alternative, n)
         join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = t.lexeme
     )
-    select x.chunk_no, x.lexeme_count, t.n, t.weight, ragdb_internal.frequency(i.impact,
-      ragdb_internal.length_norm(x.lexeme_count, v_corpus.k1, v_corpus.b, v_pivot), v_corpus.k1)
-    from ragdb_internal.indexed_at(v_corpus.corpus_id, array(
-        select n from unnest(v_chunk_nos) n where n not in (select unnest(past.stale)))) x
-      cross join term t
-      cross join lateral (
-        select ragdb_internal.inner_product(t.unit, x.impacts) as impact offset 0) i
-    where i.impact > 0
-    union all
-    select o.chunk_no, o.length, t.n, t.weight, cardinality(w.positions)::float8
-    from unnest(past.old) o cross join lateral unnest(o.words) w
-      join unnest(terms) with ordinality t (lexeme, df, weight, n)
-        on t.lexeme collate "C" = w.lexeme;
+    select p.chunk_no, p.n, p.weight, p.asked, p.alternative, ragdb_internal.impact(p.frequency,
+      ragdb_internal.length_norm(p.length, v_corpus.k1, v_corpus.b, v_corpus.pivot),
+      v_corpus.k1, p.weight)
+    from (
+      select x.chunk_no, x.lexeme_count as length, t.n, t.weight, t.asked, t.alternative,
+        ragdb_internal.frequency(i.impact, ragdb_internal.length_norm(
+          x.lexeme_count, v_corpus.k1, v_corpus.b, v_pivot), v_corpus.k1) as frequency
+      from ragdb_internal.indexed_at(v_corpus.corpus_id, array(
+          select n from unnest(v_chunk_nos) n where n not in (select unnest(past.stale)))) x
+        cross join term t
+        cross join lateral (
+          select ragdb_internal.inner_product(t.unit, x.impacts) as impact offset 0) i
+      where i.impact > 0
+      union all
+      select o.chunk_no, o.length, t.n, t.weight, t.asked, t.alternative,
+        cardinality(w.positions)::float8
+      from unnest(past.old) o cross join lateral unnest(o.words) w
+        join unnest(terms) with ordinality t (lexeme, weight, asked, alternative, n)
+          on t.lexeme collate "C" = w.lexeme) p;
+end $$;
+
+-- Returns the BM25 of the chunks of a corpus as it was that had one of some terms, and the weight
+-- of what they had; where other terms stand for some words (is_widened), only the best for a word
+-- counts.
+create or replace function ragdb_internal.bm25_then(
+  past ragdb_internal.past, terms ragdb_internal.past_term[], is_widened boolean)
+returns table (chunk_no integer, bm25 float8, matched float8)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not is_widened then
+    return query
+      select p.chunk_no, sum(p.bm25 order by p.nth), sum(p.weight order by p.nth)
+      from ragdb_internal.postings_then(past, terms) p
+      group by p.chunk_no;
+    return;
+  end if;
+  return query
+    select b.chunk_no, sum(b.bm25 order by b.asked), sum(b.matched order by b.asked)
+    from (
+      select a.chunk_no, a.asked, max(a.bm25) as bm25, max(a.matched) as matched
+      from (
+        select p.chunk_no, p.asked, sum(p.bm25 order by p.nth) as bm25,
+          sum(p.weight order by p.nth) as matched
+        from ragdb_internal.postings_then(past, terms) p
+        group by p.chunk_no, p.asked, p.alternative) a
+      group by a.chunk_no, a.asked) b
+    group by b.chunk_no;
 end $$;
 
 -- Ranks a corpus as it was by words: all chunks with one of them, among the given (null: all) and
@@ -97,18 +134,12 @@ begin
   end if;
   return query
     with scored as materialized (
-      select p.chunk_no, sum(ragdb_internal.impact(p.frequency, ragdb_internal.length_norm(
-          p.length, v_corpus.k1, v_corpus.b, v_corpus.pivot), v_corpus.k1, p.weight)
-          order by p.nth) as bm25, sum(p.weight order by p.nth) as matched
-      from ragdb_internal.postings_then(past, v_question.terms) p
-      group by p.chunk_no
+      select b.*, b.bm25 / (v_question.weight * (v_corpus.k1 + 1)) as score
+      from ragdb_internal.bm25_then(past, v_question.terms, v_question.is_widened) b
     )
-    select v_corpus.corpus_id, s.chunk_no, l.score, l.score, null::float8, null::integer,
+    select v_corpus.corpus_id, s.chunk_no, s.score, s.score, null::float8, null::integer,
       null::integer, s.bm25, least(1, s.matched / v_question.weight), true
     from scored s
-      cross join lateral (
-        select ragdb_internal.lexical_score(s.bm25, v_question.weight * (v_corpus.k1 + 1),
-          v_question.is_widened) as score offset 0) l
     where v_demanded is null or s.chunk_no in (select unnest(v_demanded))
       or s.chunk_no in (select unnest(also))
     union all

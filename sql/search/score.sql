@@ -51,7 +51,7 @@ begin atomic
     from pg_catalog.unnest(chunk_nos) c (chunk_no) cross join legs l
       left join pg_catalog.unnest(ranked) r on r.chunk_no = c.chunk_no
   ), terms as materialized (
-    select t.*, pg_catalog.sum(t.weight * t.impact) over w as bm25,
+    select t.*, pg_catalog.sum(t.contribution) over w as bm25,
       pg_catalog.sum(t.weight) filter (where t.stands_for is null) over w as weights
     from ragdb_internal.terms_in_chunks(score_parts.corpus, score_parts.statistics,
       (request).query, score_parts.chunk_nos, ((request).options).syntax,
@@ -62,8 +62,8 @@ begin atomic
       rows between unbounded preceding and unbounded following)
   )
   select g.chunk_no, 'word', t.lexeme, t.stands_for, t.df, t.tf, t.impact,
-    coalesce(g.by_words * t.weight * t.impact / nullif(t.bm25, 0), 0),
-    coalesce(g.words * case when g.is_rrf then t.weight * t.impact / nullif(t.bm25, 0)
+    coalesce(g.by_words * t.contribution / nullif(t.bm25, 0), 0),
+    coalesce(g.words * case when g.is_rrf then t.contribution / nullif(t.bm25, 0)
       when t.stands_for is null or t.df > 0 then t.weight / nullif(t.weights, 0) end, 0)
   from given g join terms t using (chunk_no)
   union all
@@ -156,6 +156,6 @@ comment on function ragdb.explain_score is
   'value), one for the meaning (its similarity as value), or one for the overlap of mode '
   'reference. points are what a part gives to the score and add up to it (0 to 1, to its rounding '
   'of 1e-6); most is what it could have given: that of the words of the query and of the meaning '
-  'adds up to 1, and that of what stands for a word comes on top. By rrf the words share what '
-  'their rank gives as they share the BM25, and a chunk past the first 1000 has no points. Raises '
-  'RG400, RG401, RG404, RG406, RG415, RG418.';
+  'adds up to 1, and of a word and all that stands for it only the best has points. By rrf the '
+  'words share what their rank gives as they share the BM25, and a chunk past the first 1000 has '
+  'no points. Raises RG400, RG401, RG404, RG406, RG415, RG418.';

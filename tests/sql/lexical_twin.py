@@ -109,17 +109,40 @@ class Collection:
         return (self.k1 + 1) * tf / (tf + norm) if tf else 0.0
 
     def search(
-        self, query: Mapping[str, int], k: int = 10, statistics: Collection | None = None
+        self,
+        query: Mapping[str, int],
+        k: int = 10,
+        statistics: Collection | None = None,
+        synonyms: Mapping[str, Iterable[Iterable[str]]] | None = None,
     ) -> list[tuple[str, float, float]]:
-        """(chunk id, score, BM25) of the k best: score descending, then chunk id by its bytes."""
+        """(chunk id, score, BM25) of the k best: score descending, then chunk id by its bytes.
+
+        Of a word and its synonyms, each some lexemes, what scores most in a chunk counts there.
+        """
         source = statistics or self
         weights = {
             t: query[t] * source.idf(t) for t in sorted(query, key=lambda term: term.encode())
         }
         asked = sum(weights.values()) * (self.k1 + 1)
-        candidates = {c for t in weights for c in self.postings.get(t, ())}
+        means = {
+            t: [
+                {t: weight},
+                *(
+                    {o: 0.7 * query[t] * min(source.idf(o), source.idf(t)) / len(others)
+                     for o in others if o != t}
+                    for others in map(set, (synonyms or {}).get(t, ()))
+                ),
+            ]
+            for t, weight in weights.items()
+        }  # fmt: skip
+        candidates = {
+            c for each in means.values() for m in each for t in m for c in self.postings.get(t, ())
+        }
         scores = {
-            c: sum(w * self.impact(c, t) for t, w in weights.items() if t in self.chunks[c])
+            c: sum(
+                max(sum(w * self.impact(c, o) for o, w in m.items()) for m in each)
+                for each in means.values()
+            )
             for c in candidates
         }
         ranked = sorted(scores.items(), key=lambda s: (-round(s[1], 11), s[0].encode()))

@@ -1234,10 +1234,10 @@ class Functions(Caller):
         its impact as value), one for the meaning (its similarity as value), or one for the
         overlap of mode reference. points are what a part gives to the score and add up to it
         (0 to 1, to its rounding of 1e-6); most is what it could have given: that of the words
-        of the query and of the meaning adds up to 1, and that of what stands for a word comes
-        on top. By rrf the words share what their rank gives as they share the BM25, and a
-        chunk past the first 1000 has no points. Raises RG400, RG401, RG404, RG406, RG415,
-        RG418.
+        of the query and of the meaning adds up to 1, and of a word and all that stands for it
+        only the best has points. By rrf the words share what their rank gives as they share
+        the BM25, and a chunk past the first 1000 has no points. Raises RG400, RG401, RG404,
+        RG406, RG415, RG418.
         """
         return self._rows(calls.EXPLAIN_SCORE, rows.ExplainScoreRow, locals())
 
@@ -1271,8 +1271,8 @@ class Functions(Caller):
         """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
         stands_for is the lexeme of the query that it stands for, as a synonym, as a number
-        with its unit or as what was probably meant, at a discount. Raises RG400, RG401,
-        RG404, RG406.
+        with its unit or as what was probably meant, at a discount; of a word and all that
+        stands for it only the best contributes. Raises RG400, RG401, RG404, RG406.
         """
         return self._rows(calls.EXPLAIN_SEARCH, rows.ExplainSearchRow, locals())
 
