@@ -86,10 +86,10 @@ create type ragdb_internal.question_part as (
 -- A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the
 -- entries of a sparse vector; the weight of all its words, also of those that the corpus lacks; the
 -- most that a chunk can score; whether blocks say where a term is; the chunks that the dictionary
--- lists for its terms, four bytes each (null: none); and what counts for each word, where other
--- terms stand for some (null: each for itself). Terms add up to what a chunk scores, or to more
--- where only the best of some counts. The vector is kept as its text: one in a row is packed, and
--- would be unpacked for every chunk.
+-- lists for its terms, four bytes each (null: none); and what counts for each word, where the
+-- corpus has several alternatives for some (null: all terms). Terms add up to what a chunk scores,
+-- or to more where only the best of some counts. The vector is kept as its text: one in a row is
+-- packed, and would be unpacked for every chunk.
 create type ragdb_internal.question as (
   terms ragdb_internal.question_term[], weights text, weight float8, max_score float8,
   in_blocks boolean, listed bytea, parts ragdb_internal.question_part[]);
@@ -144,10 +144,11 @@ begin
             ::ragdb_internal.weighed_term
           from terms q
           group by q.lexeme) as terms,
-        array(
-          select row(q.asked, q.alternative, q.term_id, q.weight)::ragdb_internal.question_part
+        (
+          select array_agg(row(q.asked, q.alternative, q.term_id, q.weight)
+            ::ragdb_internal.question_part order by q.asked, q.alternative, q.lexeme)
           from terms q where q.df > 0
-          order by q.asked, q.alternative, q.lexeme) as parts
+          having count(distinct q.alternative) > count(distinct q.asked)) as parts
         offset 0) t
       cross join lateral ragdb_internal.weighed_question(t.terms, t.parts) w);
 end $$;
