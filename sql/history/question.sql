@@ -131,7 +131,7 @@ create type ragdb_internal.past_term as (
   lexeme text, weight float8, asked integer, alternative integer);
 
 -- Returns the terms of a query that a corpus as it was had, by the words that they count for, the
--- weight of these, and whether other terms stand for some.
+-- weight of these, and whether the corpus had several alternatives for some.
 create or replace function ragdb_internal.question_then(
   past ragdb_internal.past, statistics ragdb.corpora, query text, typos boolean,
   out terms ragdb_internal.past_term[], out weight float8, out is_widened boolean)
@@ -160,13 +160,20 @@ begin
     select p.*, dense_rank() over (order by p.asked collate "C") as nth,
       dense_rank() over (order by p.asked, p.means) as alternative
     from parts p
+  ), present as (
+    select * from numbered where df > 0
   )
-  select array_agg(row(n.lexeme, n.weight, n.nth, n.alternative)::ragdb_internal.past_term
-      order by n.nth, n.alternative, n.lexeme) filter (where n.df > 0),
-    sum(n.weight order by n.nth) filter (where n.stands_for is null),
-    bool_or(n.stands_for is not null)
-  into terms, weight, is_widened
-  from numbered n;
+  select w.is_widened, nullif(case when w.is_widened then array(
+      select row(n.lexeme, n.weight, n.nth, n.alternative)::ragdb_internal.past_term
+      from present n order by n.nth, n.alternative, n.lexeme)
+    else array(
+      select row(n.lexeme, sum(n.weight order by n.weight), min(n.nth), min(n.alternative))
+        ::ragdb_internal.past_term
+      from present n group by n.lexeme order by n.lexeme) end, '{}'),
+    (select sum(n.weight order by n.nth) from numbered n where n.stands_for is null)
+  into is_widened, terms, weight
+  from (select count(distinct n.alternative) > count(distinct n.nth) as is_widened
+    from present n) w;
 end $$;
 
 -- Returns those of the given chunks (null: all) of a corpus as it was that satisfy the +words,
