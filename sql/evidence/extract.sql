@@ -12,15 +12,18 @@ return pg_catalog.jsonb_build_object(
     'answer_end', sentence_citation.answer_start + pg_catalog.length((sentence).sentence));
 
 -- Returns at most so many sentences, each the one that has most of the terms that are left, by
--- weight and by the score of its chunk, and the share of the terms (0 to 1, by weight) that they
--- have together; null for none. A sentence counts for the terms that no better one has brought yet,
--- so sentences are picked one by one. It counts half for those of its headings alone, which may be
--- followed by empty words, and as much as its chunk scores: what a search found first answers more
--- often (python -m bench.evidence.run). Where those picked are enough, one that brings less than
--- half of what the first brought, and does not stand next to one of them, is about something else.
+-- weight and by the score of its chunk, and how much they support an answer, 0 to 1; null for none.
+-- A sentence counts for the terms that no better one has brought yet, so sentences are picked one by
+-- one. It counts half for those of its headings alone, which may be followed by empty words, and as
+-- much as its chunk scores: what a search found first answers more often (python -m
+-- bench.evidence.run). One that brings less than half of what the first brought, and does not stand
+-- next to one of them, is about something else. Support is the share of the terms, by weight, that
+-- the first has: terms that others bring are seldom said of the same thing. Of a long question a
+-- smaller share supports as much, of one that weighs 16, some five terms, the share itself
+-- (bench/results.md, "What supports an answer").
 create or replace function ragdb_internal.picked_sentences(
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
-  max_sentences integer, min_support float8,
+  max_sentences integer,
   out picked ragdb_internal.evidence_sentence[], out support float8)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -29,10 +32,9 @@ declare
   v_total constant float8 := (
     select sum(t.weight order by t.lexeme collate "C") from unnest(terms) t);
   v_left ragdb_internal.asked_term[] := terms;
-  v_brought text[] := '{}';
   v_best ragdb_internal.evidence_sentence;
   v_gain float8;
-  v_least float8 := 0;
+  v_first float8 := 0;
 begin
   picked := '{}';
   for v_round in 1 .. max_sentences loop
@@ -45,19 +47,18 @@ begin
       where not exists (select from unnest(picked) p
         where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
           and p.start_offset < s.end_offset and s.start_offset < p.end_offset)
-        and (w.gain >= v_least or support < min_support
-          or exists (select from unnest(picked) p
+        and (w.gain >= v_first / 2 or exists (select from unnest(picked) p
             where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
               and greatest(p.start_offset, s.start_offset)
                 - least(p.end_offset, s.end_offset) < 3))
       order by w.gain * s.score desc, w.gain desc, s.n limit 1;
     exit when not found or v_gain = 0;
-    v_least := coalesce(nullif(v_least, 0), v_gain / 2);
+    v_first := case v_round when 1 then v_gain else v_first end;
     picked := picked || v_best;
-    v_brought := v_brought || v_best.lexemes || v_best.headed;
-    support := ragdb_internal.weight_of(terms, v_brought, '{}') / v_total;
-    v_left := array(select t from unnest(terms) t where t.lexeme <> all (v_brought));
+    v_left := array(
+      select t from unnest(v_left) t where t.lexeme <> all (v_best.lexemes || v_best.headed));
   end loop;
+  support := (v_first / v_total) ^ least(1.3, 2 / v_total ^ 0.25);
 end $$;
 
 -- Refuses a verdict of the gate whose read_as is no object of shares by lexeme, or whose names are
@@ -112,12 +113,12 @@ begin
     from ragdb_internal.picked_sentences(v_terms, ragdb_internal.listed_sentences(evidence,
       ragdb_internal.defining_sentences(ragdb_internal.naming_sentences(evidence, v_config,
           v_read.read_as, v_names, v_asked, v_read.sentences), question, v_config),
-      question, v_config), max_sentences, min_support) p;
+      question, v_config), max_sentences) p;
   if v_names <> '{}' and coalesce(support, 0) < min_support then
     unnamed := array(
       select n.lexeme
       from ragdb_internal.picked_sentences(
-          v_terms, v_read.sentences, max_sentences, min_support) p
+          v_terms, v_read.sentences, max_sentences) p
         cross join unnest(v_names) n
       where p.support >= min_support
         and n.lexeme <> all (p.picked[1].lexemes || p.picked[1].headed));
@@ -126,7 +127,7 @@ end $$;
 
 -- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(
-  question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.5,
+  question text, evidence jsonb, max_sentences integer default 2, min_support float8 default 0.4,
   gate jsonb default null)
 returns jsonb
 language plpgsql immutable parallel safe security definer
@@ -143,7 +144,7 @@ begin
     or not min_support between 0 and 1 then
     raise exception 'max_sentences or min_support is null or out of range'
       using errcode = 'RG400', detail = 'max_sentences is 1 to 20, min_support 0 to 1',
-        hint = 'leave them out for 2 and 0.5';
+        hint = 'leave them out for 2 and 0.4';
   end if;
   v_answer := ragdb_internal.extracted_answer(
     question, v_evidence, max_sentences, min_support, gate);
@@ -169,9 +170,10 @@ comment on function ragdb.answer_from_evidence is
   'Answers a question by the sentences of its evidence (a pack, or the input made of one) that '
   'have most of its terms, rare ones and chunks of a higher score counting more: answer, '
   'citations with quote, start and end in the chunk and answer_start and answer_end, support (0 '
-  'to 1), and insufficient_evidence true where at most max_sentences (1 to 20) support it less '
-  'than min_support (0 to 1). A document that does not name what the question names, by names and '
-  'numbers, does not answer it; unnamed lists those that stand in the way. gate is the '
-  'verdict of ragdb.rag_enough_context_gate, which says as what words of the question are read '
-  '(read_as) and what has to be named (names); without it what differs in accents alone is the '
-  'same, and all names count in the sentences that ask. Raises RG400, RG413, RG460.';
+  'to 1, by the share of the terms that the first of at most max_sentences, 1 to 20, has), and '
+  'insufficient_evidence true where that is less than min_support (0 to 1). A document that does '
+  'not name what the question names, by names and numbers, does not answer it; unnamed lists those '
+  'that stand in the way. gate is the verdict of ragdb.rag_enough_context_gate, which says as what '
+  'words of the question are read (read_as) and what has to be named (names); without it what '
+  'differs in accents alone is the same, and all names count in the sentences that ask. Raises '
+  'RG400, RG413, RG460.';

@@ -60,7 +60,7 @@ class AsyncFunctions(AsyncCaller):
         question: str,
         evidence: Any,
         max_sentences: int = 2,
-        min_support: float = 0.5,
+        min_support: float = 0.4,
         gate: Any = None,
     ) -> Any:
         return await self._value(calls.ANSWER_FROM_EVIDENCE, locals())

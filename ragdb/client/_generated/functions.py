@@ -93,20 +93,20 @@ class Functions(Caller):
         question: str,
         evidence: Any,
         max_sentences: int = 2,
-        min_support: float = 0.5,
+        min_support: float = 0.4,
         gate: Any = None,
     ) -> Any:
         """Answers a question by the sentences of its evidence (a pack, or the input made of one)
         that have most of its terms, rare ones and chunks of a higher score counting more:
         answer, citations with quote, start and end in the chunk and answer_start and
-        answer_end, support (0 to 1), and insufficient_evidence true where at most
-        max_sentences (1 to 20) support it less than min_support (0 to 1). A document that
-        does not name what the question names, by names and numbers, does not answer it;
-        unnamed lists those that stand in the way. gate is the verdict of
-        ragdb.rag_enough_context_gate, which says as what words of the question are read
-        (read_as) and what has to be named (names); without it what differs in accents alone
-        is the same, and all names count in the sentences that ask. Raises RG400, RG413,
-        RG460.
+        answer_end, support (0 to 1, by the share of the terms that the first of at most
+        max_sentences, 1 to 20, has), and insufficient_evidence true where that is less than
+        min_support (0 to 1). A document that does not name what the question names, by names
+        and numbers, does not answer it; unnamed lists those that stand in the way. gate is
+        the verdict of ragdb.rag_enough_context_gate, which says as what words of the question
+        are read (read_as) and what has to be named (names); without it what differs in
+        accents alone is the same, and all names count in the sentences that ask. Raises
+        RG400, RG413, RG460.
         """
         return self._value(calls.ANSWER_FROM_EVIDENCE, locals())
 
