@@ -13,9 +13,9 @@ return pg_catalog.jsonb_build_object(
 
 -- Returns at most so many sentences, each the one that has most of the terms that are left, by
 -- weight and by the score of its chunk, and how much they support an answer, 0 to 1; null for none.
--- A sentence counts for the terms that no better one has brought yet, so sentences are picked one by
--- one. It counts half for those of its headings alone, which may be followed by empty words, and as
--- much as its chunk scores: what a search found first answers more often (python -m
+-- A sentence counts for the terms that no better one has brought yet, so sentences are picked one
+-- by one. It counts half for those of its headings alone, which may be followed by empty words, and
+-- as much as its chunk scores: what a search found first answers more often (python -m
 -- bench.evidence.run). One that brings less than half of what the first brought, and does not stand
 -- next to one of them, is about something else. Support is the share of the terms, by weight, that
 -- the first has: terms that others bring are seldom said of the same thing. Of a long question a
