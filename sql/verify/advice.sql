@@ -1,5 +1,4 @@
--- What is to be done, and what does it, for `ragdb doctor` and the page Health: a statement, or a
--- command of the shell where no statement does the same.
+-- What is to be done, and the command that does it: for `ragdb doctor` and the page Health.
 
 create type ragdb.advice as (
   subject text, corpus text, is_fault boolean, found text, fix text);
@@ -19,12 +18,12 @@ begin atomic
     select pg_catalog.format('chunks are %s%% %s on the mean than its ranking counts with',
         pg_catalog.round((100 * pg_catalog.abs(c.drift))::numeric),
         case when c.drift > 0 then 'longer' else 'shorter' end),
-      pg_catalog.format('select * from ragdb.optimize_corpus(%L);', c.name)
+      pg_catalog.concat('ragdb corpus optimize ', c.name)
     where c.chunks >= 100 and c.is_drifted
     union all
     select pg_catalog.format('%s of its %s parts were written to since their statistics were '
         'summed', c.stale_parts, c.parts),
-      pg_catalog.format('select * from ragdb.sync_statistics(%L);', c.name)
+      pg_catalog.concat('ragdb corpus sync ', c.name)
     where c.stale_parts > 0
     union all
     select pg_catalog.format('most of its documents are in the language %s, and its words are '
@@ -36,8 +35,7 @@ begin atomic
     union all
     select pg_catalog.format('its chunks were stemmed by PostgreSQL %s and its queries are by %s, '
         'so a few words may not be found', o.analysed_by, ragdb_internal.server_major()),
-      case when c.name = 'system' then 'ragdb repair system' -- which is the owner's alone
-        else pg_catalog.format('select ragdb.repair_corpus(%L);', c.name) end
+      pg_catalog.concat('ragdb repair ', c.name)
     where ragdb_internal.is_stemmed_otherwise(o)
     ) a (found, fix);
 end;
@@ -91,8 +89,7 @@ begin atomic
       then pg_catalog.format('waiting to be sealed: %s, the oldest since %s', l.pending,
         ragdb_internal.minute_of(l.oldest_pending))
       else pg_catalog.format('off, so nothing is sealed; waiting: %s', l.pending) end,
-    case when l.is_on then 'select * from ragdb.seal_ledger();'
-      else 'select ragdb.set_ledger(true);' end
+    case when l.is_on then 'ragdb ledger seal' else 'ragdb ledger switch on' end
   from ragdb.ledger_status() l
   where not l.is_on or l.oldest_pending < pg_catalog.clock_timestamp() - interval '1 day';
 end;
@@ -169,5 +166,5 @@ end $$;
 comment on function ragdb.advice is
   'Lists what is to be done in the corpora that the caller may read, for the workers, and (where '
   'the caller may ask for those) for the ledger, for roles that are gone and for transactions that '
-  'stay open: each with the statement or the command that does it, and whether it is a fault; '
+  'stay open: each with the command or the statement that does it, and whether it is a fault; '
   'faults first.';

@@ -19,7 +19,7 @@ from tests.sql.signed_slices import one, retrieve
 from tests.watcher import watched_folder
 
 TEXT = "Two rooms were added to the house."
-REPAIR = ("corpus docs", False, "select ragdb.repair_corpus('docs');")
+REPAIR = ("corpus docs", False, "ragdb repair docs")
 
 
 def advised(connection: psycopg.Connection) -> list[tuple[str, bool, str]]:
@@ -130,10 +130,7 @@ def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is
         new = stack.enter_context(psycopg.connect(dsn, autocommit=True))
         assert found(new, "added") == []
         assert stated(new) == set()
-        assert advised(new) == [
-            ("corpus chat", False, "select ragdb.repair_corpus('chat');"),
-            REPAIR,
-        ]
+        assert advised(new) == [("corpus chat", False, "ragdb repair chat"), REPAIR]
         assert errors(new) == []
         new.execute("select ragdb.repair_corpus('chat')")
         assert stated(new) == {"atom", "proposal"}
@@ -145,10 +142,7 @@ def test_words_that_another_version_stems_otherwise_are_found_again_once_that_is
         new.execute("select ragdb.create_corpus('later')")
         for corpus in ("docs", "empty", "later"):
             new.execute("select ragdb.put_text(%s, 'later.txt', 'Another text.')", (corpus,))
-        assert advised(new) == [
-            REPAIR,
-            ("corpus empty", False, "select ragdb.repair_corpus('empty');"),
-        ]
+        assert advised(new) == [REPAIR, ("corpus empty", False, "ragdb repair empty")]
         for corpus in ("docs", "empty"):
             new.execute("select ragdb.repair_corpus(%s)", (corpus,))
         assert found(new, "added") == found(new, "appended") == ["house.txt"]

@@ -77,7 +77,7 @@ class Functions(Caller):
     def advice(self) -> Rows[rows.Advice]:
         """Lists what is to be done in the corpora that the caller may read, for the workers, and
         (where the caller may ask for those) for the ledger, for roles that are gone and for
-        transactions that stay open: each with the statement or the command that does it, and
+        transactions that stay open: each with the command or the statement that does it, and
         whether it is a fault; faults first.
         """
         return self._rows(calls.ADVICE, rows.Advice, locals())

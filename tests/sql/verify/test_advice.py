@@ -49,7 +49,8 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
         "select ragdb.retry_failed('docs');",
     )  # fmt: skip
     any_db.execute(str(dead[4]).encode())
-    any_db.execute(str(drifted[4]).encode())
+    name = str(drifted[4]).removeprefix("ragdb corpus optimize ")
+    any_db.execute("select ragdb.optimize_corpus(%s)", (name,))
     found = advice(any_db)
     assert found == {
         "embeddings of docs by hash": (
@@ -130,7 +131,7 @@ def test_a_whole_waits_for_its_parts_to_be_counted_and_for_no_embedding(
     assert found.keys() == {"corpus whole", "embeddings of part by hash"}
     assert found["corpus whole"][3:] == (
         "1 of its 1 parts were written to since their statistics were summed",
-        "select * from ragdb.sync_statistics('whole');",
+        "ragdb corpus sync whole",
     )
 
 
@@ -150,7 +151,7 @@ def test_of_the_ledger_and_of_roles_only_who_may_ask_is_told(
     found = advice(any_db)
     assert ("ledger" in found) == is_told
     if is_told:
-        assert found["ledger"][4] == "select ragdb.set_ledger(true);"
+        assert found["ledger"][4] == "ragdb ledger switch on"
     assert ("corpus docs" in found) == (role == "admin")
     assert one(any_db, "select current_user") == role
 
