@@ -61,16 +61,6 @@ begin atomic
   where ragdb_internal.apart_at(stands_for.texts, v.initials) > 0;
 end;
 
--- Returns what stands over a chunk of evidence and need not be in its text: the title of its
--- document, the headings before it, and who speaks.
-create or replace function ragdb_internal.over_chunk(chunk jsonb) returns text
-language sql immutable parallel safe
-return pg_catalog.concat_ws(E'\n', over_chunk.chunk ->> 'title', (
-  select pg_catalog.string_agg(h.heading, E'\n' order by h.n)
-  from pg_catalog.jsonb_array_elements_text(
-    case pg_catalog.jsonb_typeof(over_chunk.chunk -> 'heading') when 'array'
-      then over_chunk.chunk -> 'heading' else '[]' end) with ordinality h (heading, n)));
-
 -- Returns what the texts of evidence, and what stands over them, say otherwise of what is asked, as
 -- ragdb_internal.stands_for does. Few questions have an abbreviation or a run of names, and none
 -- has where all is in capitals.
@@ -85,8 +75,7 @@ begin
     and asked <> upper(asked collate "C")
   then
     return query select s.* from ragdb_internal.stands_for(asked, (
-      select string_agg(concat_ws(E'\n', ragdb_internal.over_chunk(c.chunk),
-        c.chunk #>> '{answers,text}', c.chunk ->> 'text'), E'\n' order by c.n)
+      select string_agg(ragdb_internal.said_in_chunk(c.chunk), E'\n' order by c.n)
       from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)), config) s;
   end if;
 end $$;

@@ -65,8 +65,7 @@ begin atomic
       cross join lateral (
         select pg_catalog.concat_ws(E'\n',
           pg_catalog.translate(c.chunk ->> 'source_id', '/_.#-', '     '),
-          ragdb_internal.over_chunk(c.chunk), c.chunk #>> '{answers,text}',
-          c.chunk ->> 'text') as text offset 0) t
+          ragdb_internal.said_in_chunk(c.chunk)) as text offset 0) t
       cross join lateral (
         select ragdb_internal.also_says(pg_catalog.tsvector_to_array(
           ragdb_internal.lexemes(t.text, config)), read_as) as lexemes offset 0) l

@@ -99,6 +99,22 @@ begin atomic
   offset 0;
 end;
 
+-- Returns what stands over a chunk of evidence and need not be in its text: the title of its
+-- document, the headings before it, and who speaks.
+create or replace function ragdb_internal.over_chunk(chunk jsonb) returns text
+language sql immutable parallel safe
+return pg_catalog.concat_ws(E'\n', over_chunk.chunk ->> 'title', (
+  select pg_catalog.string_agg(h.heading, E'\n' order by h.n)
+  from pg_catalog.jsonb_array_elements_text(
+    case pg_catalog.jsonb_typeof(over_chunk.chunk -> 'heading') when 'array'
+      then over_chunk.chunk -> 'heading' else '[]' end) with ordinality h (heading, n)));
+
+-- Returns what a chunk of evidence says: with what stands over it and the question that it answers.
+create or replace function ragdb_internal.said_in_chunk(chunk jsonb) returns text
+language sql immutable parallel safe
+return pg_catalog.concat_ws(E'\n', ragdb_internal.over_chunk(said_in_chunk.chunk),
+  said_in_chunk.chunk #>> '{answers,text}', said_in_chunk.chunk ->> 'text');
+
 -- Refuses what is not the evidence of a pack. Raises RG460.
 create or replace function ragdb_internal.check_evidence(evidence jsonb) returns void
 language plpgsql immutable parallel safe

@@ -51,6 +51,7 @@ declare
   v_kth float8 := greatest(ragdb_internal.at_least(others[k].score, 2), scope.lowest, 0);
   v_least float8 := ragdb_internal.least_sum(v_kth, short, lack);
   v_highest constant float8 := highest / short;
+  -- who looks for all chunks looks for more than an integer holds
   v_looked_for integer := least(100000000, k::bigint * coalesce(
     1 + corpus.chunks / 2 / ragdb_internal.restricted_count(scope.restriction),
     case when v_is_free then 1 else 2 end));
