@@ -6,6 +6,7 @@ The lines are the same at every width. A terminal wraps the text; a pipe gets it
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragdb.cli.session import Session
@@ -20,6 +21,7 @@ BAR = 12
 BLOCKS = ("█", "░")
 INDENT = " " * 5
 SHOWN = 500  # characters of a chunk
+BEFORE = SHOWN // 4  # of these before the match that it begins with
 
 # what `ragdb.highlight` puts around a word here; neither ever reaches a terminal
 START, STOP = "\x01", "\x02"
@@ -133,8 +135,18 @@ def wraps(session: Session) -> bool:
     return session.out.file.isatty() or "COLUMNS" in os.environ
 
 
+def _densest(plain: str, bold: Sequence[Sequence[int]]) -> int:
+    """Where that match begins which has the most different ones behind it in what is shown."""
+    places = [(begin, plain[begin:end].casefold()) for begin, end in bold]
+
+    def matches(place: tuple[int, str]) -> int:
+        return len({w for at, w in places if 0 <= at - place[0] < SHOWN - BEFORE})
+
+    return max(places, key=matches, default=(0, ""))[0]
+
+
 def _shown(marked: str) -> Text:
-    """A chunk's text as one paragraph, from a little before the first match, matches in bold."""
+    """A chunk's text as one paragraph, that part which has most of the matches, in bold."""
     import re
 
     from rich.text import Text
@@ -156,7 +168,7 @@ def _shown(marked: str) -> Text:
         shown.stylize("bold yellow", begin, end)
     if len(plain) <= SHOWN:
         return shown
-    begin = max(0, min((bold[0][0] if bold else 0) - SHOWN // 4, len(plain) - SHOWN))
+    begin = max(0, min(_densest(plain, bold) - BEFORE, len(plain) - SHOWN))
     begin = plain.rfind(" ", 0, begin) + 1
     cut = shown[begin : begin + SHOWN]
     before = "… " if begin else ""

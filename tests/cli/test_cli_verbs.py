@@ -580,6 +580,21 @@ def test_search_marks_the_words_that_matched(demo: Run, monkeypatch: pytest.Monk
     assert "\x1b[1;33m" not in demo("search", "sparks", "-k", "1").stdout
 
 
+def test_of_a_long_text_that_part_is_shown_which_has_most_of_the_query(
+    run: Run, tmp_path: Path
+) -> None:
+    late = "Late returns of the trailer cost a fee of five euro."
+    paragraphs = ["The trailer is lent.", "Gardens are watered in the morning. " * 20, late]
+    (tmp_path / "long.txt").write_text(" ".join([*paragraphs, "The key hangs in the cellar. " * 9]))
+    assert run("ingest", tmp_path, "-c", "docs", "--max-tokens", "1000").exit_code == 0
+    asked = "what fee do late returns of the trailer cost"
+    shown, first = (" ".join(run("search", q).stdout.split()) for q in (asked, "trailer"))
+    assert late in shown
+    assert paragraphs[0] not in shown
+    # of two places with as much the first
+    assert paragraphs[0] in first
+
+
 def test_what_a_person_types_has_phrases_unless_it_is_plain(demo: Run) -> None:
     typed = '"sparks of the angle" grinder'
     web = demo("search", typed)
