@@ -115,6 +115,8 @@ begin atomic
       (seen).is_retrieved and (seen).is_changed),
     ('CITE_NOT_RETRIEVED', 'the trace retrieved this chunk with another text',
       (seen).is_retrieved and not (seen).is_changed and not (seen).is_said),
+    ('CITE_STALE', 'the corpus has this chunk with another text',
+      (seen).is_retrieved is null and not (seen).is_said),
     ('CITE_NOT_ADMISSIBLE', 'no admissible slice of the trace has this chunk',
       must_be_admissible and not coalesce((seen).is_admissible, false))
   ) as p (code, message, is_so)

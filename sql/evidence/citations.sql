@@ -82,14 +82,14 @@ begin
       v_trace := case when v_trace_id is not null then ragdb_internal.open_trace(v_trace_id) end;
       v_is_verified := null;
     end if;
-    v_seen := null;
-    if v_trace.id is not null then
-      v_seen := ragdb_internal.cited_hit(v_trace, v_cited.chunk_id, v_cited.text);
-      if v_seen.is_admissible and v_is_verified is null then
-        v_is_verified := not exists (select from ragdb.verify_trace(v_trace.id) v
-          where v.subject = 'record' and v.is_intact is not true);
-      end if;
-      v_seen.is_admissible := v_seen.is_admissible and v_is_verified;
+    v_seen := case when v_trace.id is null
+      then ragdb_internal.untraced_hit(evidence, v_cited.chunk_id, v_cited.text)
+      else ragdb_internal.cited_hit(v_trace, v_cited.chunk_id, v_cited.text) end;
+    if v_seen.is_admissible then
+      v_is_verified := coalesce(v_is_verified, not exists (
+        select from ragdb.verify_trace(v_trace.id) v
+        where v.subject = 'record' and v.is_intact is not true));
+      v_seen.is_admissible := v_is_verified;
     end if;
     for v_check in select c.* from ragdb_internal.check_citation(v_cited, v_seen,
       rules.require_admissible or v_trace.retrieval_mode = 'slice', rules) c

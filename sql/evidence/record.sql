@@ -11,7 +11,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_trace ragdb.retrieval_traces;
-  v_name text := coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id');
+  v_name text := ragdb_internal.corpus_named_by(evidence);
 begin
   trace := coalesce(trace_id, ragdb_internal.trace_of(evidence), (
     select ragdb_internal.trace_of(c.chunk) from jsonb_array_elements(evidence -> 'chunks')

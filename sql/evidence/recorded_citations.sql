@@ -7,7 +7,7 @@ begin atomic
   select c.* from (values
     ('CITE_UNKNOWN', false, 'the evidence has no such chunk, or it is of another source'),
     ('CITE_NOT_RETRIEVED', false, 'the trace did not retrieve the chunk, or another text of it'),
-    ('CITE_STALE', false, 'the chunk has changed or gone since the trace'),
+    ('CITE_STALE', false, 'the chunk has changed or gone since the trace, or has another text'),
     ('CITE_NOT_ADMISSIBLE', false, 'no admissible slice of the trace has this chunk'),
     ('SPAN_INVALID', false, 'a range lies outside the chunk or the answer, or splits a character'),
     ('QUOTE_TOO_SHORT', false, 'the quote has too few letters to be found for certain'),

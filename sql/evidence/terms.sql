@@ -60,8 +60,9 @@ return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
   normalize(pg_catalog.replace(ragdb_internal.evidence_text(text), '\', ''), nfd),
   normalize(pg_catalog.replace(ragdb_internal.evidence_text(said), '\', ''), nfd));
 
--- What a trace saw of a cited chunk: whether it retrieved it, whether it has changed or gone since,
--- whether it says what the evidence has it say, and whether the slice of the trace admits it.
+-- What a trace saw of a cited chunk: whether it retrieved it (null: there is no trace), whether it
+-- has changed or gone since, whether it says what the evidence has it say, and whether the slice of
+-- the trace admits it.
 create type ragdb_internal.seen_chunk as (
   is_retrieved boolean, is_changed boolean, is_said boolean, is_admissible boolean);
 
@@ -84,6 +85,24 @@ begin atomic
       and h.chunk_id = cited_hit.chunk_id
     left join lateral ragdb_internal.chunk_of(
       (cited_hit.trace).corpus_id, cited_hit.chunk_id) c on true;
+end;
+
+-- Returns the name of the corpus that evidence is of; null where it names none.
+create or replace function ragdb_internal.corpus_named_by(evidence jsonb) returns text
+language sql immutable parallel safe
+return coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id');
+
+-- Returns whether a chunk says what evidence of no trace has it say; nothing where the corpus that
+-- the evidence names has no such chunk, or the caller may not read it.
+create or replace function ragdb_internal.untraced_hit(evidence jsonb, chunk_id text, said text)
+returns ragdb_internal.seen_chunk
+language sql stable parallel safe
+begin atomic
+  select null::boolean, null::boolean, ragdb_internal.begins(untraced_hit.said, h.text),
+    null::boolean
+  from ragdb.corpora c
+    cross join lateral ragdb_internal.chunk_of(c.corpus_id, untraced_hit.chunk_id) h
+  where c.name = ragdb_internal.corpus_named_by(evidence) and ragdb_internal.privilege(c) > 0;
 end;
 
 -- A chunk of evidence with its letters, as quotes are compared.

@@ -411,6 +411,36 @@ def test_a_pack_that_has_a_chunk_say_something_else_verifies_nothing(any_db: Con
     assert any_db.execute(verified).fetchall() == [(False,)]
 
 
+def test_evidence_without_its_trace_has_no_chunk_say_something_else(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    put(any_db, {"a.md": "Refunds take 14 days.\nAsk once."})
+    trace = scalar(any_db, "select trace_id from ragdb.retrieve('docs', 'refunds') limit 1")
+    pack = scalar(any_db, "select ragdb.build_evidence_pack(%s)", trace)
+    del pack["trace_id"]
+    (chunk,) = pack["chunks"]
+    lie = "Refunds take 90 days."
+    forged = pack | {"chunks": [chunk | {"text": lie}]}
+    output = cites({"chunk_id": chunk["chunk_id"], "quote": lie})
+    assert codes(check(any_db, output, forged)) == ["CITE_STALE"]
+    rows = any_db.execute(
+        "select code, message from ragdb.record_answer(%s, %s)", (Jsonb(output), Jsonb(forged))
+    ).fetchall()
+    assert rows == [("CITE_STALE", "the corpus has this chunk with another text")]
+    # what the corpus says, cut or not, and what it has not, may be cited
+    output = cites({"chunk_id": chunk["chunk_id"], "quote": "Refunds take 14 days."})
+    cut = pack | {"chunks": [chunk | {"text": chunk["text"][:23], "is_cut": True}]}
+    own = pack | {"chunks": [{"source_id": "mine", "chunk_id": "mine", "text": lie}]}
+    for evidence in (pack, cut):
+        assert codes(check(any_db, output, evidence)) == [None]
+    assert codes(check(any_db, cites({"chunk_id": "mine", "quote": lie}), own)) == [None]
+    # nobody learns from it what a corpus says that is not theirs
+    any_db.execute("select ragdb.restrict_corpus('docs')")
+    any_db.execute("set role reader")
+    output = cites({"chunk_id": chunk["chunk_id"], "quote": lie})
+    assert codes(check(any_db, output, forged)) == [None]
+    any_db.execute("reset role")
+
+
 def test_a_trace_that_was_edited_makes_nothing_admissible(any_db: Connection) -> None:
     chat(any_db, messages())
     any_db.execute("select ragdb.create_signing_key('k1')")
