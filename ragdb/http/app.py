@@ -6,6 +6,7 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
@@ -59,7 +60,7 @@ def create_app(config: Config) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(_only_known_parameters)],
+        dependencies=[Depends(_only_utf8), Depends(_only_known_parameters)],
         # what the functions of a generated client are called
         generate_unique_id_function=lambda route: route.name,
     )
@@ -99,6 +100,16 @@ def create_app(config: Config) -> FastAPI:
         routes.register(app, server)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
+
+
+async def _only_utf8(request: Request) -> None:
+    """Refuse a path or query that is not UTF-8: two that differ would be read as one name."""
+    for part, sent in (("path", "raw_path"), ("query", "query_string")):
+        try:
+            unquote_to_bytes(request.scope[sent]).decode()
+        except UnicodeDecodeError as problem:
+            message = f"{part}: it is not UTF-8 at byte {problem.start}"
+            raise Refused(400, "BAD_REQUEST", message) from None
 
 
 async def _only_known_parameters(request: Request) -> None:

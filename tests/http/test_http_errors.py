@@ -198,6 +198,17 @@ def test_a_parameter_that_is_given_twice_is_refused(api: Api) -> None:
     assert said["error"] == "the parameter 'count' is given twice"
 
 
+def test_a_path_or_query_that_is_not_utf8_is_refused(api: Api) -> None:
+    for path, place in (
+        ("/api/corpora/%FF/documents", "path: it is not UTF-8 at byte 13"),
+        ("/api/corpora?prefix=%ED%A0%80", "query: it is not UTF-8 at byte 7"),
+    ):
+        said = check(api("GET", path), 400, "BAD_REQUEST")
+        assert said["error"] == place
+    put = api("PUT", "/api/corpora/docs/documents/%ED%A0%80.md", {"text": "one"}, "writer")
+    assert check(put, 400, "BAD_REQUEST")["error"].startswith("path: ")
+
+
 @pytest.mark.parametrize("path", ["/api/search", "/api/blobs", "/capabilities/rag.query@1.0"])
 def test_a_compressed_body_is_refused_as_such(api: Api, path: str) -> None:
     refused = api("POST", path, gzip.compress(b"{}"), "writer", Content_Encoding="gzip")
