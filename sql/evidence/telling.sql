@@ -10,10 +10,14 @@ return case
   when opening.sentence ~ '^#{1,6}\s' then 'heading' end;
 
 -- Returns a sentence without what a page shows no words of: tags, marks of templates, such as {{ x
--- }}, pictures, and where a link leads that stands elsewhere, as [x]: ch01.html.
+-- }}, pictures, where a link leads that stands elsewhere, as [x]: ch01.html, and what links lead
+-- to, as (x)=.
 create or replace function ragdb_internal.without_tags(sentence text) returns text
 language sql immutable parallel safe
-return case when pg_catalog.translate(without_tags.sentence, '<{![', '') = without_tags.sentence
+return case
+  when pg_catalog.right(without_tags.sentence, 2) = ')='
+    and without_tags.sentence ~ '^(?:\([^()\s]+\)=\s*)+$' then ''
+  when pg_catalog.translate(without_tags.sentence, '<{![', '') = without_tags.sentence
   then without_tags.sentence
   else pg_catalog.regexp_replace(without_tags.sentence,
     '<[^<>]*>|\{\{.*?\}\}|\{[%*].*?[%*]\}|!\[[^][]*\]\([^()\s]*\)|^\[[^][]+\]:\s+\S+', '', 'g') end;

@@ -113,6 +113,7 @@ def test_a_question_that_asks_what_something_is(
         "{* ../../docs/salt/tutorial003_an_py310.py hl[11,18:20] in all of its length *}",
         '{{ site.salt.of.a.very.long.name | filter: "something" }} {% include salt.html %}',
         "![The salt](https://example.org/a/very/long/way/to/a/picture/of/salt-and-more.png)",
+        "(what-a-salt-is)=\n(and-how-it-is-kept-beside-the-hash-of-a-password)=",
         "[salt-or-no-salt]: ch09-03-salt-or-no-salt.html#to-salt-or-not-to-salt-a-password",
     ],
 )
