@@ -1,19 +1,32 @@
--- The rights to corpora against the events that gave and took them.
+-- The rights to corpora, and what stands for a role, against the events that gave and took them.
 
 -- Returns to whom an event of a grant gave its right, quoted.
 create or replace function ragdb_internal.granted_role(what text) returns text
 language sql immutable parallel safe
 return pg_catalog.substr(granted_role.what, pg_catalog.strpos(granted_role.what, ' to ') + 4);
 
+-- Returns how severe it is that no event accounts for a right: where events were dropped, one of
+-- them may have.
+create or replace function ragdb_internal.severity_of_unexplained() returns text
+language sql stable parallel safe
+return case when exists (select from ragdb.access_events e
+    where e.corpus_id is null and e.kind = 'drop_events') then 'warning' else 'error' end;
+
+-- Tells whether what a role has may be what another held, which was bound to it.
+create or replace function ragdb_internal.was_bound_to(role text) returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.access_events e where e.corpus_id is null and e.kind = 'bind_role'
+    and pg_catalog.right(e.what, pg_catalog.length(was_bound_to.role) + 6)
+      = ' to ' || ragdb_internal.quote(was_bound_to.role));
+
 -- Returns the rights to corpora that no event accounts for. One time may be that of several events
 -- of one transaction: nothing of the same time contradicts.
 create or replace function ragdb_internal.unexplained_grants() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
-  select 'rights', case when exists (select from ragdb.access_events e
-        where e.corpus_id is null and e.kind = 'drop_events') then 'warning' else 'error' end,
-      'corpus ' || c.name, g.role || ' has the right ' || g.privilege
-        || ', and no event says who gave it',
+  select 'rights', ragdb_internal.severity_of_unexplained(), 'corpus ' || c.name,
+      g.role || ' has the right ' || g.privilege || ', and no event says who gave it',
       'revoke it where nobody knows it; compare ragdb.access_events with a backup'
     from ragdb.corpus_grants g join ragdb.corpora c on c.corpus_id = g.corpus_id
     where not exists (
@@ -26,10 +39,29 @@ begin atomic
               or l.kind = 'revoke' and l.what = 'from ' || ragdb_internal.quote(g.role)
               or l.kind = 'grant' and l.what <> e.what
                 and ragdb_internal.granted_role(l.what) = ragdb_internal.quote(g.role))))
-      and not exists (
-        select from ragdb.access_events e where e.corpus_id is null and e.kind = 'bind_role'
-          and pg_catalog.right(e.what, pg_catalog.length(g.role) + 6)
-            = ' to ' || ragdb_internal.quote(g.role));
+      and not ragdb_internal.was_bound_to(g.role);
+end;
+
+-- Returns the bindings of roles and the tokens that no event accounts for: who has one reads what a
+-- role asked, or acts as it.
+create or replace function ragdb_internal.unexplained_proxies() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
+  select 'rights', ragdb_internal.severity_of_unexplained(), 'role ' || b.bound_to,
+      'what ' || b.role || ' held is bound to it, and no event says by whom',
+      'delete it from ragdb.role_bindings where nobody knows it'
+    from ragdb.role_bindings b where not ragdb_internal.was_bound_to(b.bound_to)
+  union all
+  select 'rights', ragdb_internal.severity_of_unexplained(), 'token ' || t.name,
+      'it is for role ' || t.role || ', and no event says who made it',
+      'revoke it where nobody knows it: ragdb token revoke'
+    from ragdb.http_tokens t
+    where not ragdb_internal.was_bound_to(t.role) and not exists (
+      select from ragdb.access_events e where e.corpus_id is null and e.kind = 'create_token'
+        and e.what = ragdb_internal.quote(t.name) || ' for ' || ragdb_internal.quote(t.role)
+        and not exists (
+          select from ragdb.access_events l where l.corpus_id is null and l.kind = 'revoke_token'
+            and l.what = ragdb_internal.quote(t.name) and l.created_at > e.created_at));
 end;
 
 -- Returns the rights that events gave and that are gone, and the corpora that no event opened.

@@ -143,8 +143,8 @@ return row(1, null, array(
       union all select a from ragdb_internal.added_triggers() a) t (f) order by t.f))
   ::ragdb_internal.verified;
 
--- Looks at owners, grants on partitions, rights to corpora against the events that gave them, and
--- who can be the owner or a signer.
+-- Looks at owners, grants on partitions, rights to corpora, bindings and tokens against the events
+-- that gave them, and who can be the owner or a signer.
 create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -152,6 +152,7 @@ return row(1, null, array(
     select a.f from (
       select o from ragdb_internal.owner_findings() o
       union all select u from ragdb_internal.unexplained_grants() u
+      union all select p from ragdb_internal.unexplained_proxies() p
       union all select m from ragdb_internal.missing_grants() m
       union all select s from ragdb_internal.unexplained_silence() s) a (f) order by a.f))
   ::ragdb_internal.verified;

@@ -389,6 +389,18 @@ ATTACKS = {
         VERIFY,
         "error +rights: corpus closed: stranger has the right read, .*no event says who gave it",
     ),
+    "what a role held is bound to another": Attack(
+        "insert into ragdb.role_bindings"
+        " values ('gone', 'stranger', 'stranger'::regrole, now(), 'stranger')",
+        VERIFY,
+        "error +rights: role stranger.*is bound to it, and no event says by whom",
+    ),
+    "a token is put in": Attack(
+        "insert into ragdb.http_tokens (name, token_hash, role, role_oid, created_by)"
+        " values ('web', sha256('rgh_'), 'stranger', 'stranger'::regrole, 'stranger')",
+        VERIFY,
+        "error +rights: token web.*no event says who made it",
+    ),
     "a grant is deleted": Attack(
         "delete from ragdb.corpus_grants",
         VERIFY,
