@@ -92,14 +92,22 @@ return coalesce(text_type.media_type, case
         in ('md', 'markdown', 'mdown', 'mkd') then 'text/markdown'
   else 'text/plain' end);
 
+-- Returns a text without the mark of its byte order, which programs of Windows begin files with.
+create or replace function ragdb_internal.without_mark(text text) returns text
+language sql immutable parallel safe
+return case when pg_catalog.starts_with(text, E'\ufeff') then pg_catalog.substr(text, 2)
+  else text end;
+
 -- Returns a text of a media type as it is stored: as it is, if it is not Markdown.
 create or replace function ragdb_internal.read_text(text text, media_type text)
 returns ragdb_internal.markdown_text
 language sql immutable parallel safe
 return case
   when pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(media_type, ';', 1)))
-    in ('text/markdown', 'text/x-markdown') then ragdb_internal.read_markdown(text)
-  else row(text, null, null, null, '{}', null)::ragdb_internal.markdown_text end;
+    in ('text/markdown', 'text/x-markdown')
+    then ragdb_internal.read_markdown(ragdb_internal.without_mark(text))
+  else row(ragdb_internal.without_mark(text), null, null, null, '{}', null)
+    ::ragdb_internal.markdown_text end;
 
 -- Returns the links of a text of a source as its document gives them: a link belongs to the last
 -- of its chunks that begins before it. A text that was not read as Markdown has none, nor one

@@ -64,6 +64,24 @@ def test_line_ends_of_windows_and_of_old_macs_are_those_of_the_reader(any_db: Co
         assert stored(any_db, text.replace("\n", end)) == read(text)
 
 
+def test_the_mark_of_a_byte_order_is_not_of_the_text(any_db: Connection) -> None:
+    """As the reader of files leaves it out: before a heading it hid the title."""
+    texts = {"a.md": "# H\n\nWords.", "b.md": "---\ntitle: T\n---\nWords.", "c.txt": "Words."}
+    for source, text in texts.items():
+        any_db.execute("select from ragdb.put_text('c', %s, %s)", [source, "\ufeff" + text])
+    any_db.execute(
+        "select from ragdb.put_texts('c', array[%s], ids => '{d.md}')", ["\ufeff# H\n\nWords."]
+    )
+    rows = any_db.execute(
+        "select d.title, c.text, c.start_offset from ragdb.documents d"
+        " join ragdb.chunks c using (corpus_id, doc_no) order by d.source"
+    ).fetchall()
+    assert rows == [
+        ("H", "# H\n\nWords.", 0), ("T", "Words.", 0), (None, "Words.", 0),
+        ("H", "# H\n\nWords.", 0),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("value", NOT_PLAIN)
 def test_other_front_matter_stays_in_the_text(db: Connection, value: str) -> None:
     text = f"---\ntitle: T\na: {value}\n---\n# H\n\nWords.\n"
