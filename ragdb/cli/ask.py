@@ -129,6 +129,8 @@ def ask(
                 client="ragdb ask",
                 record=record,
             )
+        except UnicodeError:
+            raise
         except ValueError as error:
             raise Failure(str(error)) from None
         # courtesy, which the corpus lacks too, is not looked up

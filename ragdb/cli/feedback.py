@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.ids import chunk_id, trace_id
+from ragdb.cli.ids import answer_id, chunk_id, trace_id
 from ragdb.cli.session import Corpus, Failure, InCorpus, Session, Since
 from ragdb.client.counting import counted
 
@@ -42,13 +42,14 @@ def add(
     """Record a verdict on a retrieval, on one hit of it, or on an answer from it."""
     if len(trace) > 1 or not (trace or answer):
         raise Failure("give TRACE or --answer", hint="`ragdb trace ls` lists traces")
+    about = answer_id(answer) if answer else None
     with session.connect() as db:
         wanted = trace_id(db, trace[0]) if trace else None
         if chunk is not None and wanted is not None:
             chunk = chunk_id(db, db.get_trace(wanted).corpus, chunk)
-        elif chunk is not None and answer is not None:
-            chunk = chunk_id(db, db.get_answer(answer).corpus, chunk)
-        made = db.record_feedback(verdict, wanted, answer, chunk, comment, "ragdb")
+        elif chunk is not None and about is not None:
+            chunk = chunk_id(db, db.get_answer(about).corpus, chunk)
+        made = db.record_feedback(verdict, wanted, about, chunk, comment, "ragdb")
     session.one({"feedback_id": made})
 
 

@@ -14,6 +14,9 @@ from ragdb.cli.session import Corpus, Failure, Session
 from ragdb.cli.text import server_version
 from ragdb.client.counting import LISTED, counted
 
+PASSED_OVER = {"user": ("-U", "--username"), "host": ("-h", "--host"), "port": ("-p", "--port")}
+"""Flags that psql obeys only where the connection that it is given lacks the same."""
+
 
 def register(app: typer.Typer) -> None:
     verb(app, "init")(init)
@@ -92,10 +95,20 @@ def psql(
     ] = None,
 ) -> None:
     """Open psql on the database: that of ragdb, or where the server is reached by TLS, yours."""
+    from psycopg.conninfo import conninfo_to_dict
+
     from ragdb.server import settings
 
     session.upgrades = False  # what is in the way of an upgrade is moved by psql
     database, secret = settings.for_program(session.target.conninfo)
+    said = conninfo_to_dict(database)
+    for name, flags in PASSED_OVER.items():
+        for argument in arguments or ():
+            if name in said and argument.startswith(flags):
+                raise Failure(
+                    f"psql would pass over {argument}: the connection has the {name} {said[name]}",
+                    hint="`ragdb psql --dsn DSN` says where to connect, and as whom",
+                )
     program = settings.program("psql", session.target.conninfo)
     # where in ragdb an error was raised says nothing to whoever made it
     context = [] if session.verbose else ["-v", "SHOW_CONTEXT=never"]
