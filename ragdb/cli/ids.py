@@ -21,18 +21,6 @@ def trace_id(db: Database, text: str) -> UUID:
     return _whole(text) or db.find_trace(text)
 
 
-def answer_id(text: str) -> UUID:
-    """The answer of that id. Raises Failure."""
-    from ragdb.cli.session import Failure
-
-    if found := _whole(text):
-        return found
-    raise Failure(
-        f"--answer is {text[:80]!r}, which is not the id of an answer",
-        hint="give all of it, as `ragdb ask --json` prints it",
-    )
-
-
 def run_id(db: Database, text: str) -> UUID:
     """The run of an eval that begins so. Raises InvalidArgument, RunNotFound."""
     return _whole(text) or db.find_run(text)
