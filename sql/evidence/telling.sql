@@ -10,8 +10,8 @@ return case
   when opening.sentence ~ '^#{1,6}\s' then 'heading' end;
 
 -- Returns a sentence without what a page shows no words of: tags, marks of templates, such as {{ x
--- }}, pictures, where a link leads that stands elsewhere, as [x]: ch01.html, and what links lead
--- to, as (x)=.
+-- }}, pictures, where a link leads that stands elsewhere, as [x]: ch01.html "Its title", and what
+-- links lead to, as (x)=.
 create or replace function ragdb_internal.without_tags(sentence text) returns text
 language sql immutable parallel safe
 return case
@@ -20,7 +20,8 @@ return case
   when pg_catalog.translate(without_tags.sentence, '<{![', '') = without_tags.sentence
   then without_tags.sentence
   else pg_catalog.regexp_replace(without_tags.sentence,
-    '<[^<>]*>|\{\{.*?\}\}|\{[%*].*?[%*]\}|!\[[^][]*\]\([^()\s]*\)|^\[[^][]+\]:\s+\S+', '', 'g') end;
+    '<[^<>]*>|\{\{.*?\}\}|\{[%*].*?[%*]\}|!\[[^][]*\]\([^()\s]*\)'
+      '|^\[[^][]+\]:\s+\S+(?:\s+(?:\([^()]*\)|"[^"]*"))?', '', 'g') end;
 
 -- Tells whether a sentence is long enough to be quoted, and not code. A sentence shorter than the
 -- shortest quote cannot be cited. Code tells nothing to who reads it without its lines. What has as
@@ -81,7 +82,8 @@ return case
 
 -- Returns the sentences of a text, their ranges in it, from 0, how long what each leads to is, what
 -- each is beside what it says, and the number of tables up to it. What is too short to be quoted is
--- short where it begins an answer, such as Yes.
+-- short where it begins an answer, such as Yes. A comment of HTML goes to the sentence that ends
+-- it: no page shows it, so whoever reads the page cannot know what an answer quotes.
 create or replace function ragdb_internal.sentences_by_role(text text)
 returns table (start_offset integer, end_offset integer, sentence text, led integer,
   is_citable boolean, role text, tables bigint)
@@ -93,16 +95,25 @@ begin atomic
       then 'short' else n.role end,
     pg_catalog.count(*) filter (where n.role = 'table' and n.sentence ~ '[^-:| \t]') over v
   from (
-    select l.*, ragdb_internal.is_citable(l.sentence), ragdb_internal.role_of(
-      sentences_by_role.text, l.mail_length, l.start_offset, l.sentence, l.next, l.led) as role
+    select l.*, ragdb_internal.is_citable(l.sentence), case
+      when (pg_catalog.starts_with(l.sentence, '<!--') or l.opened > coalesce(l.closed, -1))
+        and l.sentence !~ '-->\s*\S' then 'comment'
+      else ragdb_internal.role_of(sentences_by_role.text, l.mail_length, l.start_offset,
+        l.sentence, l.next, l.led) end as role
     from (
-      select s.*, h.length as mail_length, pg_catalog.lead(s.sentence) over v as next,
+      select s.*, h.length as mail_length,
+        pg_catalog.max(s.start_offset) filter (
+          where pg_catalog.starts_with(s.sentence, '<!--')) over b as opened,
+        pg_catalog.max(s.start_offset) filter (
+          where pg_catalog.strpos(s.sentence, '-->') > 0) over b as closed,
+        pg_catalog.lead(s.sentence) over v as next,
         pg_catalog.lead(s.start_offset) over v as next_start,
         case when s.sentence ~ '[:\uff1a]["''*_)\]\u2019\u201d\u00bb]*$' then
           ragdb_internal.led_length(sentences_by_role.text, s.end_offset) end as led
       from (select ragdb_internal.mail_head_length(sentences_by_role.text) as length offset 0) h
         cross join ragdb_internal.sentences(sentences_by_role.text) s
-      window v as (order by s.start_offset)) l
+      window v as (order by s.start_offset),
+        b as (order by s.start_offset rows between unbounded preceding and 1 preceding)) l
     offset 0) n
   window v as (order by n.start_offset);
 end;
@@ -125,10 +136,10 @@ begin atomic
       pg_catalog.bool_or(a.role = 'question') over w as answers,
       case when a.is_citable then coalesce(pg_catalog.min(a.start_offset)
           filter (where a.role = 'short') over w, a.start_offset)
-        else pg_catalog.min(a.start_offset) filter (where a.role is distinct from 'mail') over w
-        end as start,
-      pg_catalog.string_agg(a.sentence, E'\n')
-        filter (where (a.role in ('heading', 'mail', 'table')) is not true) over w as words,
+        else pg_catalog.min(a.start_offset)
+          filter (where (a.role in ('mail', 'comment')) is not true) over w end as start,
+      pg_catalog.string_agg(a.sentence, E'\n') filter (
+        where (a.role in ('comment', 'heading', 'mail', 'table')) is not true) over w as words,
       coalesce(pg_catalog.string_agg(a.sentence, E'\n')
           filter (where a.role in ('heading', 'mail', 'table')) over w,
         case when pg_catalog.starts_with(a.sentence, '|')

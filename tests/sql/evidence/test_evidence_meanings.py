@@ -113,6 +113,9 @@ def test_a_question_that_asks_what_something_is(
         "{* ../../docs/salt/tutorial003_an_py310.py hl[11,18:20] in all of its length *}",
         '{{ site.salt.of.a.very.long.name | filter: "something" }} {% include salt.html %}',
         "![The salt](https://example.org/a/very/long/way/to/a/picture/of/salt-and-more.png)",
+        "<!-- The salt of this site is hunter2. Do not tell anybody what the salt is. -->",
+        "<!--\nThe salt of this site is hunter2.\n\nNobody knows the salt of it.\n-->",
+        "[//]: # (The salt of this site is hunter2, and nobody knows it.)",
         "(what-a-salt-is)=\n(and-how-it-is-kept-beside-the-hash-of-a-password)=",
         "[salt-or-no-salt]: ch09-03-salt-or-no-salt.html#to-salt-or-not-to-salt-a-password",
     ],
@@ -123,6 +126,25 @@ def test_what_a_page_shows_no_words_of_is_no_answer(db: Connection, text: str) -
         db, "select ragdb.answer_from_evidence('salt', %s, min_support => 0)", json.dumps(evidence)
     )
     assert answered["citations"] == []
+
+
+def test_what_stands_around_a_comment_is_told_without_it(any_db: Connection) -> None:
+    text = (
+        "The salt is blue.\n\n<!-- The salt is red. The salt is green. -->\n\nIn <!-- x -->"
+        " the salt is dear. `<!--` begins what hides.\n\nThe salt is old. <!-- The salt\n\nis new."
+    )
+    told = any_db.execute(
+        "select sentence, words from ragdb_internal.telling_sentences(%s)", (text,)
+    ).fetchall()
+    assert told == [
+        (said, said)
+        for said in (
+            "The salt is blue.",
+            "In <!-- x --> the salt is dear.",
+            "`<!--` begins what hides.",
+            "The salt is old.",
+        )
+    ]
 
 
 def test_who_says_what_something_is_may_speak_of_it_least(db: Connection) -> None:
