@@ -80,6 +80,27 @@ begin atomic
       where o.source_id is not distinct from s.source_id) d;
 end;
 
+-- Returns the sentences but those of another version: under a heading with a version, where what
+-- names another one stands under a heading with that in the same document, as in release notes.
+create or replace function ragdb_internal.of_version(
+  names ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
+returns ragdb_internal.evidence_sentence[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_asked constant text[] := array(
+    select n.lexeme from unnest(names) n where n.lexeme ~ '^[0-9]+(?:[.][0-9]+)+$');
+begin
+  return case when v_asked = '{}' then sentences else array(
+    select s from unnest(sentences) s
+    where s.headed || s.lexemes && v_asked
+      or not exists (select from unnest(s.headed) h where h ~ '^[0-9]+(?:[.][0-9]+)+$')
+      or not exists (select from unnest(sentences) o
+        where o.source_id is not distinct from s.source_id and o.headed && v_asked)
+    order by s.n) end;
+end $$;
+
 -- Returns the sentences of evidence that may answer what names some things: those of documents that
 -- name enough of them, by weight. What stands in a chunk that names too few itself counts less:
 -- another thing of the same document may be meant. All where nothing is named.
@@ -101,7 +122,7 @@ begin
     from (
         select * from ragdb_internal.naming_chunks(evidence, config, read_as, names) c
         where greatest(c.own, c.document) >= v_least) c
-      join unnest(sentences) s on s.chunk_id = c.chunk_id
+      join unnest(ragdb_internal.of_version(names, sentences)) s on s.chunk_id = c.chunk_id
         and s.source_id is not distinct from c.source_id
     order by s.n) end;
 end $$;

@@ -81,19 +81,22 @@ return case
     case when role_of.led = 0 then 'lead' end) end;
 
 -- Returns the sentences of a text, their ranges in it, from 0, how long what each leads to is, what
--- each is beside what it says, and the number of tables up to it. What is too short to be quoted is
--- short where it begins an answer, such as Yes. A comment of HTML goes to the sentence that ends
--- it: no page shows it, so whoever reads the page cannot know what an answer quotes.
+-- each is beside what it says, and the number of tables up to it, and of headings of the first two
+-- levels or with a version. What is too short to be quoted is short where it begins an answer, such
+-- as Yes. A comment of HTML goes to the sentence that ends it: no page shows it, so whoever reads
+-- the page cannot know what an answer quotes.
 create or replace function ragdb_internal.sentences_by_role(text text)
 returns table (start_offset integer, end_offset integer, sentence text, led integer,
-  is_citable boolean, role text, tables bigint)
+  is_citable boolean, role text, tables bigint, sections bigint)
 language sql immutable parallel safe
 begin atomic
   select n.start_offset, n.end_offset, n.sentence, n.led, n.is_citable,
     case when n.role is null and not n.is_citable and n.next_start = n.end_offset + 1
       and pg_catalog.lag(n.role) over v = 'question' and pg_catalog.lead(n.role) over v is null
       then 'short' else n.role end,
-    pg_catalog.count(*) filter (where n.role = 'table' and n.sentence ~ '[^-:| \t]') over v
+    pg_catalog.count(*) filter (where n.role = 'table' and n.sentence ~ '[^-:| \t]') over v,
+    pg_catalog.count(*) filter (
+      where n.role = 'heading' and n.sentence ~ '^##?\s|[0-9][.][0-9]') over v
   from (
     select l.*, ragdb_internal.is_citable(l.sentence), case
       when (pg_catalog.starts_with(l.sentence, '<!--') or l.opened > coalesce(l.closed, -1))
@@ -120,17 +123,18 @@ end;
 
 -- Returns the sentences of a text that may answer, their ranges in it, from 0, the words that each
 -- is found by, of what follows questions those of these too, and the headings before it, of a row
--- the head of its table. The head of a mail, a question, a heading or what ends in a colon is no
--- answer. What follows it is, as on a page of frequent questions, and has the words of both. What
--- is too short to be quoted is quoted with the sentence behind it, else with its question, and left
--- out where both are too short. What leads to a list, a table or code is quoted with it. To cut a
--- text reads it from its beginning, so what is cut already is taken as it is.
+-- the head of its table, and a heading with a version that is over it, as in release notes. The
+-- head of a mail, a question, a heading or what ends in a colon is no answer. What follows it is,
+-- as on a page of frequent questions, and has the words of both. What is too short to be quoted is
+-- quoted with the sentence behind it, else with its question, and left out where both are too
+-- short. What leads to a list, a table or code is quoted with it. To cut a text reads it from its
+-- beginning, so what is cut already is taken as it is.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text)
 language sql immutable parallel safe
 begin atomic
-  select b.start, b.stop, t.sentence, b.words, b.heading
+  select b.start, b.stop, t.sentence, b.words, nullif(b.heading, '')
   from (
     select a.*, a.end_offset + coalesce(a.led, 0) as stop,
       pg_catalog.bool_or(a.role = 'question') over w as answers,
@@ -140,11 +144,14 @@ begin atomic
           filter (where (a.role in ('mail', 'comment')) is not true) over w end as start,
       pg_catalog.string_agg(a.sentence, E'\n') filter (
         where (a.role in ('comment', 'heading', 'mail', 'table')) is not true) over w as words,
-      coalesce(pg_catalog.string_agg(a.sentence, E'\n')
-          filter (where a.role in ('heading', 'mail', 'table')) over w,
-        case when pg_catalog.starts_with(a.sentence, '|')
-          then pg_catalog.string_agg(a.sentence, E'\n')
-            filter (where a.role = 'table') over (partition by a.tables) end) as heading
+      pg_catalog.concat_ws(E'\n',
+        pg_catalog.min(a.sentence) filter (
+          where a.role = 'heading' and a.sentence ~ '[0-9][.][0-9]') over (partition by a.sections),
+        coalesce(pg_catalog.string_agg(a.sentence, E'\n')
+            filter (where a.role in ('heading', 'mail', 'table')) over w,
+          case when pg_catalog.starts_with(a.sentence, '|')
+            then pg_catalog.string_agg(a.sentence, E'\n')
+              filter (where a.role = 'table') over (partition by a.tables) end)) as heading
     from (
       select r.*, pg_catalog.count(*) filter (where r.role is null) over (
         order by r.start_offset rows between unbounded preceding and 1 preceding) as told

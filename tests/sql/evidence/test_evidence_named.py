@@ -296,3 +296,54 @@ def test_names_are_told_by_capitals_and_digits(
 ) -> None:
     told = scalar(any_db, "select ragdb_internal.names_in(%s, %s)", question, config)
     assert set(told.split()) == set(names.split())
+
+
+NOTES = """# Release notes
+
+## 3.1
+
+Added the `--watch` flag.
+
+### Removals
+
+It begins faster, too. Removed the reader of paper.
+
+## 3.0
+
+Added the `--json` flag. Dropped the old printer.
+
+## 2.9
+
+Fixed a leak.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What was added in 3.0?", "Added the `--json` flag."),
+        ("What was removed in 3.1?", "Removed the reader of paper."),
+        ("In which version was the reader of paper removed?", "Removed the reader of paper."),
+        # under the heading of another version
+        ("What was removed in 3.0?", None),
+        ("Was the old printer dropped in 3.1?", None),
+    ],
+)
+def test_what_stands_under_another_version_does_not_answer(
+    db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(db)
+    base.create_corpus("notes")
+    base.put_text("notes", "notes.md", NOTES)
+    row = alike(base, "notes", question)
+    assert row.status == ("insufficient" if answer is None else "answered"), row.answer
+    assert (row.answer or None) == answer
+
+
+def test_a_version_is_told_apart_only_where_headings_name_both(db: Connection) -> None:
+    base = Database(db)
+    base.create_corpus("notes")
+    said = "The export to paper needs the server of MySQL 8.4 and a printer."
+    base.put_text("notes", "guide.md", f"# Guide of 2.0\n\n## Export\n\nIt exports. {said}")
+    row = alike(base, "notes", "What does the export to paper need of MySQL 8.4?")
+    assert row.answer == said
