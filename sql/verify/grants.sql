@@ -56,12 +56,16 @@ begin atomic
       'it is for role ' || t.role || ', and no event says who made it',
       'revoke it where nobody knows it: ragdb token revoke'
     from ragdb.http_tokens t
-    where not ragdb_internal.was_bound_to(t.role) and not exists (
-      select from ragdb.access_events e where e.corpus_id is null and e.kind = 'create_token'
-        and e.what = ragdb_internal.quote(t.name) || ' for ' || ragdb_internal.quote(t.role)
-        and not exists (
-          select from ragdb.access_events l where l.corpus_id is null and l.kind = 'revoke_token'
-            and l.what = ragdb_internal.quote(t.name) and l.created_at > e.created_at));
+      left join (
+        select e.what, max(e.created_at) as last_at from ragdb.access_events e
+        where e.corpus_id is null and e.kind = 'create_token' group by e.what) m
+        on m.what = ragdb_internal.quote(t.name) || ' for ' || ragdb_internal.quote(t.role)
+      left join (
+        select e.what, max(e.created_at) as last_at from ragdb.access_events e
+        where e.corpus_id is null and e.kind = 'revoke_token' group by e.what) r
+        on r.what = ragdb_internal.quote(t.name)
+    where case when m.last_at is null or r.last_at > m.last_at
+      then not ragdb_internal.was_bound_to(t.role) end;
 end;
 
 -- Returns the rights that events gave and that are gone, and the corpora that no event opened.

@@ -16,9 +16,10 @@ create table ragdb.access_events (
   event_hash bytea not null
 );
 create index access_events_by_corpus on ragdb.access_events (corpus, id);
--- of reads there are many, and ragdb.verify compares the grants with these
+-- of reads there are many, and ragdb.verify compares grants and tokens with these
 create index access_events_of_rights on ragdb.access_events (corpus_id, created_at)
-  where kind in ('grant', 'revoke', 'restrict', 'unrestrict', 'bind_role');
+  where kind in (
+    'grant', 'revoke', 'restrict', 'unrestrict', 'bind_role', 'create_token', 'revoke_token');
 comment on table ragdb.access_events is
   'Who read, exported, granted, revoked or was refused what. Append-only. Auditors read it with '
   'ragdb.list_access_events.';
