@@ -17,10 +17,11 @@ begin
 end $$;
 
 -- Returns the k chunks that several results have in the best places, by the sum of their reciprocal
--- ranks; before them up to half of k that say what something with the lexemes meant is. Scores of
--- different queries are of different questions, so their ranks are compared. Each chunk keeps what
--- the first query said of it: the question comes before its parts. Equal sums stay in the order in
--- which they were found.
+-- ranks, to the k-th; before them up to half of k that say what something with the lexemes meant
+-- is. What stands behind the k-th counts for no more than that: else what many results have far
+-- behind would come before what one has first. Scores of different queries are of different
+-- questions, so their ranks are compared. Each chunk keeps what the first query said of it: the
+-- question comes before its parts. Equal sums stay in the order in which they were found.
 create or replace function ragdb_internal.fused_chunks(
   results jsonb, k integer, meant text[], config text)
 returns jsonb
@@ -39,8 +40,8 @@ return (
             u.chunks[1] ->> 'text', fused_chunks.meant, fused_chunks.config) as is_meant
         from (
           select pg_catalog.array_agg(c.chunk order by f.n, c.rank) as chunks,
-            pg_catalog.sum(1::float8 / (ragdb_internal.rrf_constant() + c.rank)
-              order by f.n, c.rank) as weight,
+            coalesce(pg_catalog.sum(1::float8 / (ragdb_internal.rrf_constant() + c.rank)
+              order by f.n, c.rank) filter (where c.rank <= fused_chunks.k), 0) as weight,
             pg_catalog.min(array[f.n, c.rank]) as first
           from pg_catalog.jsonb_array_elements(results) with ordinality f (result, n)
             cross join lateral pg_catalog.jsonb_array_elements(f.result -> 'chunks')

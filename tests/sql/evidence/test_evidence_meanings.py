@@ -172,6 +172,21 @@ def test_at_most_half_of_the_evidence_says_what_something_is(db: Connection) -> 
     assert [c.chunk.source_id[0] for c in row.pack.chunks] == ["a", "a", "b", "b"]
 
 
+def test_what_many_queries_find_far_behind_does_not_outvote_what_one_finds_first(
+    db: Connection,
+) -> None:
+    """More is looked up for the names in the question too, and half the pages have one."""
+    base = Database(db)
+    base.create_corpus("docs")
+    for n in range(16):
+        base.put_text("docs", f"b{n}.md", f"Boston, Boston, Boston {n}.")
+        base.put_text("docs", f"k{n}.md", f"Kansas, Kansas, Kansas {n}.")
+    said = "The hours of the ferry between Boston and Kansas are nine to five."
+    base.put_text("docs", "ferry.md", said)
+    row = alike(base, "docs", "What are the hours of the Boston and the Kansas ferry?", k=3)
+    assert (row.status, row.answer) == ("answered", said)
+
+
 @pytest.mark.parametrize(
     ("config", "word", "said"),
     [
