@@ -106,8 +106,8 @@ declare
       then array(select jsonb_array_elements_text(gate -> 'names'))
       else tsvector_to_array(ragdb_internal.lexemes(ragdb_internal.names_in(
         coalesce(v_asking, v_asked), v_config), v_config)) end) n (lexeme)
-    where n.lexeme ~ '^[0-9]{4,}$'
-      or exists (select from unnest(v_terms) t where t.lexeme = n.lexeme)), '{}', v_read.sentences);
+    where n.lexeme ~ '^[0-9]{4,}$' or n.lexeme in (select t.lexeme from unnest(v_terms) t)),
+    '{}', v_read.sentences);
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_sentences(v_terms, ragdb_internal.listed_sentences(evidence,

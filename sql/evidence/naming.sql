@@ -42,9 +42,15 @@ language sql immutable parallel safe
 return array(
   select t.lexeme from pg_catalog.unnest(terms) t
   where t.lexeme <> all (said_otherwise.lexemes) and case
-    when exists (select from pg_catalog.unnest(terms) o
-      where (t.lexeme || o.lexeme) = any (said_otherwise.lexemes)
-        or (o.lexeme || t.lexeme) = any (said_otherwise.lexemes)) then true
+    when t.lexeme in (
+      select j.part
+      from (
+          select p.lexeme, pg_catalog.substr(l, pg_catalog.length(p.lexeme) + 1) as rest
+          from pg_catalog.unnest(terms) p
+            join pg_catalog.unnest(said_otherwise.lexemes) l on pg_catalog.starts_with(l, p.lexeme)
+          offset 0) a
+        join pg_catalog.unnest(terms) o on o.lexeme = a.rest
+        cross join lateral pg_catalog.unnest(array[a.lexeme, o.lexeme]) j (part)) then true
     when t.lexeme ~ '^[1-9][0-9]{3,}$' then exists (
       select from pg_catalog.regexp_matches(said_otherwise.text,
         '(?<![0-9]|[0-9][.,])(' || ragdb_internal.parted_thousands() || ')', 'g') r

@@ -124,12 +124,14 @@ set enable_seqscan = off
 as $$
 declare
   v_whole ragdb.corpora;
+  v_lacking text[];
 begin
   if corpus.corpus_id is not null then
     v_whole := ragdb_internal.whole_of(corpus);
+    v_lacking := ragdb_internal.lacking(v_whole, words);  -- as an argument, for each word again
     return query
       select m.stands_for, m.lexeme, 1::float8
-      from ragdb_internal.meant_words(v_whole, text, ragdb_internal.lacking(v_whole, words)) m
+      from ragdb_internal.meant_words(v_whole, text, v_lacking) m
       where length(m.word) > 5
       union all
       select s.stands_for, s.lexeme, s.share / ragdb_internal.stand_in_share()

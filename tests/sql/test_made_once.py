@@ -118,6 +118,15 @@ def test_the_letters_of_a_short_sentence_that_may_answer(db: Connection) -> None
         db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
 
 
+def test_which_words_of_a_question_a_corpus_lacks(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    chunks = [{"source_id": "a.md", "chunk_id": "c", "text": "A lift."}]
+    evidence = json.dumps({"corpus": "docs", "chunks": chunks})
+    question = " ".join(f"vertical{letter}" for letter in "abcdefghijklmnopqrst")
+    with calls(db, "lacking", 1):
+        db.execute("select ragdb.rag_enough_context_gate(%s, %s)", (question, evidence))
+
+
 def test_the_hash_of_a_chunk_of_evidence(db: Connection) -> None:
     make_corpus(db, TEXTS)
     db.execute("select from ragdb.retrieve('docs', 'lift', 20)")

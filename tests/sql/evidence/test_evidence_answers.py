@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -857,3 +857,21 @@ def test_an_answer_from_a_text_four_times_as_long_takes_about_four_times_as_long
     took(100)
     # each sentence once copied the whole text: sixteen times as long
     assert took(4000) < 8 * took(1000)
+
+
+def test_an_answer_that_has_to_name_four_times_as_much_takes_about_four_times_as_long(
+    db: Connection,
+) -> None:
+    letters = "abcdefghijklm"
+    words = ["".join(word) for word in product(letters, repeat=3)]
+    chunk = {"source_id": "a.txt", "chunk_id": "c1", "text": " ".join(words[:600])}
+
+    def took(names: int) -> float:
+        question = "who knows " + " ".join(f"No{word}" for word in words[:names])
+        before = spent(db)
+        answer(db, question, {"chunks": [chunk]})
+        return spent(db) - before
+
+    took(100)
+    # two names may be said as one word, and each was once tried with all others: sixteen times
+    assert took(1600) < 8 * took(400)
