@@ -98,6 +98,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(corpus);
+  v_asked text[];
 begin
   if query is null or start_mark is null or end_mark is null then
     raise exception '% is null', case when query is null then 'query'
@@ -117,10 +118,12 @@ begin
       using errcode = 'RG400', detail = 'a list has one dimension, no null and 1,000 ids at most',
             hint = 'pass an array, such as array[''a'', ''b'']';
   end if;
-  return query select m.chunk_id, m.text from ragdb_internal.marked_texts(v_corpora, chunk_ids,
-    tsvector_to_array(ragdb_internal.lexemes(
-      coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
-      v_corpora[1].text_config)), start_mark, end_mark) m;
+  -- as an argument, for each word of the texts again
+  v_asked := tsvector_to_array(ragdb_internal.lexemes(
+    coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
+    v_corpora[1].text_config));
+  return query select m.chunk_id, m.text from ragdb_internal.marked_texts(
+    v_corpora, chunk_ids, v_asked, start_mark, end_mark) m;
 end $$;
 comment on function ragdb.highlight_chunks is
   'Returns the texts of at most 1,000 chunks, in any order, with the words that a query matches '

@@ -7,6 +7,7 @@ by itself.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -116,6 +117,16 @@ def test_the_letters_of_a_short_sentence_that_may_answer(db: Connection) -> None
     # those of frequent scripts are counted, not compared
     with calls(db, "quotable", 0):
         db.execute("select ragdb.answer_from_evidence('Which lift is it?', %s)", (evidence,))
+
+
+def test_the_query_whose_words_are_marked(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    [[ids]] = db.execute("select array_agg(chunk_id) from ragdb.chunks").fetchall()
+    words = {word for text in TEXTS.values() for word in re.findall(r"\w+", text)}
+    db.execute("set local plan_cache_mode = force_generic_plan")  # as from the sixth call on
+    # and the empty word behind the last letter
+    with calls(db, "lexemes", len(words) + 2):
+        db.execute("select ragdb.highlight_chunks('docs', %s, 'Which lift is it?')", (ids,))
 
 
 def test_which_words_of_a_question_a_corpus_lacks(db: Connection) -> None:
