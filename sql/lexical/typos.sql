@@ -13,8 +13,7 @@ create or replace function ragdb_internal.spelt_words(
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
-  select w.word, w.lexeme collate "C",
-    pg_catalog.cardinality(pg_catalog.array_positions(t.words, w.word))
+  select w.word, w.lexeme collate "C", count(*)::integer
   from (
       select ragdb_internal.all_words(
         pg_catalog.lower(ragdb_internal.plain(spelt_words.text) collate "C")) as words
@@ -23,12 +22,11 @@ begin atomic
       pg_catalog.octet_length(spelt_words.text) = pg_catalog.length(spelt_words.text),
       spelt_words.asciis, spelt_words.config) l
     cross join lateral (
-      select pg_catalog.unnest(t.words) as word, pg_catalog.unnest(l.lexemes) as lexeme,
-        pg_catalog.generate_subscripts(t.words, 1) as n) w
-  where case when w.lexeme = any (spelt_words.lexemes)
-    then pg_catalog.length(w.word) between 3 and 32
-      and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
-      and pg_catalog.array_position(t.words, w.word) = w.n end;
+      select pg_catalog.unnest(t.words) as word, pg_catalog.unnest(l.lexemes) as lexeme) w
+    join (select pg_catalog.unnest(spelt_words.lexemes) as lexeme) a on a.lexeme = w.lexeme
+  where pg_catalog.length(w.word) between 3 and 32
+    and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
+  group by w.word, w.lexeme;
 end;
 
 -- Returns the words of a text that may be misspelt, as ragdb_internal.spelt_words does, by the text

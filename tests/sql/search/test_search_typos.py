@@ -17,6 +17,7 @@ from ragdb.client.calling import Reals
 from tests.conftest import OLDER_BY_NIGHT, Connection
 from tests.documents import text_document
 from tests.embedding import ENCODER, embed, make_corpus
+from tests.processor import spent
 from tests.sql.lexical_twin import Collection, put, search
 from tests.sql.made_corpus import Made
 
@@ -422,6 +423,22 @@ def test_a_question_is_read_as_often_whether_it_is_long_or_short(
         return int(after - before)
 
     assert readings(100) == readings(1) > 0
+
+
+def test_a_query_that_lacks_four_times_as_many_words_takes_about_four_times_as_long(
+    docs: Connection,
+) -> None:
+    words = ["".join(word) for word in itertools.product("bcdfghjklm", repeat=4)]
+
+    def took(lacking: int) -> float:
+        before = spent(docs)
+        for _ in range(5):
+            docs.execute("select from ragdb.search('docs', %s)", (" ".join(words[:lacking]),))
+        return spent(docs) - before
+
+    took(100)
+    # each was once looked for among all of them: sixteen times as long
+    assert took(6000) < 8 * took(1500)
 
 
 @pytest.mark.parametrize(
