@@ -19,9 +19,11 @@ return case
     and without_tags.sentence ~ '^(?:\([^()\s]+\)=\s*)+$' then ''
   when pg_catalog.translate(without_tags.sentence, '<{![', '') = without_tags.sentence
   then without_tags.sentence
-  else pg_catalog.regexp_replace(without_tags.sentence,
-    '<[^<>]*>|\{\{.*?\}\}|\{[%*].*?[%*]\}|!\[[^][]*\]\([^()\s]*\)'
-      '|^\[[^][]+\]:\s+\S+(?:\s+(?:\([^()]*\)|"[^"]*"))?', '', 'g') end;
+  -- apart, because what has branches takes the longest, up to the last mark of several
+  else pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(
+    without_tags.sentence, '\{\{.*?\}\}', '', 'g'), '\{[%*].*?[%*]\}', '', 'g'),
+    '<[^<>]*>|!\[[^][]*\]\([^()\s]*\)|^\[[^][]+\]:\s+\S+(?:\s+(?:\([^()]*\)|"[^"]*"))?',
+    '', 'g') end;
 
 -- Tells whether a sentence is long enough to be quoted, and not code. A sentence shorter than the
 -- shortest quote cannot be cited. Code tells nothing to who reads it without its lines. What has as

@@ -29,24 +29,27 @@ begin atomic
       over (order by l.n) as block
     from line l
   ), first as (
-    select n.*, first_value(n.indent >= 4 and n.item <= n.unindented) over w as is_code,
+    select n.*, length(n.line) as size,
+      first_value(n.indent >= 4 and n.item <= n.unindented) over w as is_code,
       sum(length(n.line) + 1) over w - length(n.line) - 1 as place
     from numbered n
     window w as (partition by n.block order by n.n)
+  ), begun as (
+    -- a line comes once, or it would be there as often as it has tabs
+    select f.block, f.n, t.nth, f.kind, case when t.nth = 0 then f.line end as line,
+      f.start_offset + t.after - 3 * t.nth as start, f.place::integer + t.after as place
+    from first f
+      cross join lateral (
+        select 0 as after, 0 as nth
+        union all
+        select u.after, u.nth::integer from unnest(f.tabs) with ordinality u (after, nth)
+        where u.after <= f.size) t
+    where f.kind <> 'empty' and not f.is_code
+    offset 0
   )
-  select (array_agg(f.kind order by f.n))[1],
-    array_agg(f.start_offset + t.after - 3 * t.nth order by f.n, t.nth),
-    array_agg(f.place::integer + t.after order by f.n, t.nth),
-    string_agg(f.line, E'\n' order by f.n) filter (where t.nth = 0)
-  from first f
-    cross join lateral (
-      select 0 as after, 0 as nth
-      union all
-      select u.after, u.nth::integer from unnest(f.tabs) with ordinality u (after, nth)
-      where u.after <= length(f.line)) t
-  where f.kind <> 'empty' and not f.is_code
-  group by f.block
-  order by f.block;
+  select (array_agg(b.kind order by b.n, b.nth))[1], array_agg(b.start order by b.n, b.nth),
+    array_agg(b.place order by b.n, b.nth), string_agg(b.line, E'\n' order by b.n, b.nth)
+  from begun b group by b.block order by b.block;
 end;
 
 -- Returns where a link leads that is written as in Markdown, without what marks it.
@@ -64,11 +67,10 @@ create or replace function ragdb_internal.link_pieces(block text) returns setof 
 language sql immutable parallel safe
 begin atomic
   select m.part[1]
-  from regexp_matches(link_pieces.block, E'(\\\\.|(`+)[^`]+\\2(?!`)|<[A-Za-z/!][^<>]*>|!?\\[|\\]('
-    || E'\\([ \n]*(<[^<>\n]*>|([^ \n()\\\\]|\\\\.|\\(([^ \n()\\\\]|\\\\.)*\\))*)'
-    || E'([ \n]+("[^"]*"|''[^'']*''|\\([^()]*\\)))?[ \n]*\\)'
-    || E')?|[^\\\\`<!\\[\\]]+|.)', 'g') with ordinality m (part, n)
-  order by m.n;
+  from regexp_matches(link_pieces.block, E'(\\\\.|(`+)[^`]+\\2(?!`)|`+|<[A-Za-z/!][^<>]*>|!?\\['
+    || E'|\\](\\([ \n]*(<[^<>\n]*>|([^ \n()\\\\]|\\\\.|\\(([^ \n()\\\\]|\\\\.)*\\))*)'
+    || E'([ \n]+("[^"]*"|''[^'']*''|\\([^()]*\\)))?[ \n]*\\))?|[^\\\\`<!\\[\\]]+|.)', 'g')
+    with ordinality m (part, n) order by m.n;
 end;
 
 -- Returns the label of a link as it is compared: in small letters and on one line, also where it is
@@ -177,10 +179,10 @@ end $$;
 create or replace function ragdb_internal.unquoted(path text) returns text
 language sql immutable parallel safe
 return (
-  select pg_catalog.string_agg(case when p.part[1] ~ '^%..'
+  select coalesce(pg_catalog.string_agg(case when p.part[1] ~ '^%..'
       then pg_catalog.convert_from(pg_catalog.decode(
         pg_catalog.replace(p.part[1], '%', ''), 'hex'), 'UTF8')
-      else p.part[1] end, '' order by p.n)
+      else p.part[1] end, '' order by p.n), '')
   from pg_catalog.regexp_matches(unquoted.path,
     '(%(?:0[1-9A-F]|[1-7][0-9A-F])|%(?:C[2-9A-F]|D[0-9A-F])%[89AB][0-9A-F]'
     '|%(?:E0%[AB]|E[1-9A-CEF]%[89AB]|ED%[89])[0-9A-F]%[89AB][0-9A-F]'

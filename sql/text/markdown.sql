@@ -133,12 +133,12 @@ begin atomic
           '*_[]<>&!', U&'\E000\E001\E002\E003\E004\E005\E006\E007'), p.part[4]), '' order by p.n)
       as text
     from regexp_matches(heading_text.heading,
-      '(\\[!-/:-@\[-`{-~])|(`+)([^`]+)\2(?!`)|([^\\`]+|.)', 'g') with ordinality p (part, n)
+      '(\\[!-/:-@\[-`{-~])|(`+)([^`]+)\2(?!`)|([^\\`]+|`+|.)', 'g') with ordinality p (part, n)
   ) c cross join lateral (
     select ragdb_internal.unlinked(ragdb_internal.unlinked(c.text, labels), labels) as text) l
   cross join lateral (
     select regexp_replace(regexp_replace(l.text, '<([a-z][a-z0-9+.-]{1,31}:[^<> ]*)>', '\1', 'gi'),
-      '</?[a-z][^<>]*>|<!--.*?-->', '', 'gi') as text) h
+      '</?[a-z][^<>]*>|<!--(?:[^-]|-[^-]|--[^>])*-->', '', 'gi') as text) h
   cross join lateral (
     select regexp_replace(regexp_replace(h.text,
       '\*{1,3}([^ *](?:[^*]*[^ *])?)\*{1,3}', '\1', 'g'),

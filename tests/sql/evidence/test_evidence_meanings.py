@@ -147,6 +147,18 @@ def test_what_stands_around_a_comment_is_told_without_it(any_db: Connection) -> 
     ]
 
 
+@pytest.mark.parametrize("marks", [("{{ a }}", "{{ b }}"), ("{% a %}", "{% b %}")])
+def test_what_stands_between_two_marks_of_a_template_is_said(
+    db: Connection, marks: tuple[str, str]
+) -> None:
+    text = f"{marks[0]} A salt keeps equal passwords apart {marks[1]}"
+    evidence = {"chunks": [{"chunk_id": "c", "source_id": "a.md", "text": text}]}
+    answered = scalar(
+        db, "select ragdb.answer_from_evidence('salt', %s, min_support => 0)", json.dumps(evidence)
+    )
+    assert len(answered["citations"]) == 1
+
+
 def test_who_says_what_something_is_may_speak_of_it_least(db: Connection) -> None:
     base = Database(db)
     base.create_corpus("docs")

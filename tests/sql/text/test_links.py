@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ragdb.ingest import links
 from ragdb.readers import markdown
 from tests.conftest import Connection
+from tests.processor import spent
 
 ROOT = Path(__file__).parents[3]
 
@@ -40,6 +41,7 @@ CASES = {
     "image": "[![a](b.png)](c.md)",
     "nested": "[a [b] c](d.md) [e [f](g.md) h](i.md)",
     "escaped": "\\[a](b) `[c](d)` <!-- [e](f) --> [g](h&amp;i)",
+    "backticks": "``[a](b.md)` c\n\n```[d](e.md)`` f",
     "code": "    [a](b)\n\n```\n[c](d)\n```\n- e\n\n    [f](g)",
     "labels": "[a][b] [b][] [B] [c][d] [e\nf]\n\n[b]: <g.md> 'h'\n[d]: i.md\n[d]: j.md"
     "\n[e f]: k.md",
@@ -125,7 +127,7 @@ def test_a_path_is_decoded_where_it_is_utf_8(db: Connection, path: str) -> None:
     row = db.execute("select ragdb_internal.unquoted(%s)", [path]).fetchone()
     decoded = unquote(path, errors="strict") if is_utf_8(path) else None
     if decoded is not None and "\0" not in decoded:
-        assert row == (decoded or None,)
+        assert row == (decoded,)
 
 
 def is_utf_8(path: str) -> bool:
@@ -140,6 +142,28 @@ def test_bytes_that_are_no_text_stay_as_they_are_written(any_db: Connection) -> 
     for written in ("%ff.md", "%00.md", "%C3.md", "%C3%28", "%E0%80%80", "%ED%A0%80", "%F5%80"):
         row = any_db.execute("select ragdb_internal.unquoted(%s)", [written]).fetchone()
         assert row == (written.replace("%28", "("),)
+
+
+@pytest.mark.parametrize("written", ["?page=2", "?", "?a#b"])
+def test_a_text_with_a_link_to_its_own_query_is_stored(any_db: Connection, written: str) -> None:
+    text = f"See [the next page]({written}) and [b](b.md)."
+    any_db.execute("select from ragdb.put_text('c', 'docs/a.md', %s)", [text])
+    rows = any_db.execute("select target from ragdb.document_links").fetchall()
+    assert rows == [("docs/b.md",)]
+
+
+LONG = {
+    "tabs": "<a " + "\t " * 20000 + ">",
+    "one run of backticks": "`" * 4000 + "a" * 40000 + "]",
+    "many runs of backticks": "".join("`" * n + "a" for n in range(1, 250)) + "]",
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_long_line_takes_no_longer_than_its_characters(db: Connection, text: str) -> None:
+    before = spent(db)
+    assert found(db, text) == []
+    assert spent(db) - before < 2
 
 
 def test_the_links_of_texts_are_edges(any_db: Connection) -> None:

@@ -61,6 +61,8 @@ CASES = {
     "no_front_matter": "---\n\n# A\n\n---\nb",
     "table": "| a | b |\n|---|---|\n| c | d |\n\n# E",
     "label": "[a]: /x\n---\n\n# B",
+    "comments": "# A <!-- x --> B <!-- y --> C",
+    "backticks": "# A ``*b*` c\n# ``` *d* ``e` f",
 }
 
 
