@@ -42,15 +42,16 @@ begin atomic
       'bind_reranker register_policy set_quota bind_role register_signing_key import_signing_key '
       'revoke_signing_key report_key_compromise add_peer revoke_peer remove_peer'),
     ('each', 'ragdb_at.node_of(t.name) = n.node '
-      'order by case when $4 then t.updated_at end desc, t.name limit $3', 'list_corpora'),
-    ('each', 'true order by t.rag fetch first (coalesce($4, 2147483647)) rows with ties',
-      'list_evals'),
-    ('each', 'true order by t.name fetch first (coalesce($4, 2147483647)) rows with ties',
-      'list_contracts'),
-    ('each', 'true order by t.contract fetch first (coalesce($4, 2147483647)) rows with ties',
-      'list_sources'),
-    ('each', 'true order by t.corpus fetch first (coalesce($5, 2147483647)) rows with ties',
-      'embedding_status'),
+      'order by case when $4 then t.updated_at end desc, t.name collate "C" limit $3',
+      'list_corpora'),
+    ('each', 'true order by t.rag collate "C" '
+      'fetch first (coalesce($4, 2147483647)) rows with ties', 'list_evals'),
+    ('each', 'true order by t.name collate "C" '
+      'fetch first (coalesce($4, 2147483647)) rows with ties', 'list_contracts'),
+    ('each', 'true order by t.contract collate "C" '
+      'fetch first (coalesce($4, 2147483647)) rows with ties', 'list_sources'),
+    ('each', 'true order by t.corpus collate "C" '
+      'fetch first (coalesce($5, 2147483647)) rows with ties', 'embedding_status'),
     ('each', 'true order by t.cid limit $2', 'list_blobs'),
     ('sum', null, 'count_corpora'),
     ('latest', 't.id desc limit $3', 'list_traces list_access_events'),

@@ -82,7 +82,7 @@ begin
     ragdb_internal.check_listed(coalesce(count, 1), 'sources');
   return query
     select (p).* from ragdb_internal.page_of_sources(only_due, prefix, after, count) p
-    order by p.contract, p.corpus, p.name;
+    order by p.contract collate "C", p.corpus collate "C", p.name collate "C";
 end $$;
 comment on function ragdb.list_sources is
   'Lists the sources of the contracts in force whose corpus the caller may read, all or those that '

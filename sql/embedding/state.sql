@@ -165,7 +165,7 @@ begin
         cross join lateral ragdb_internal.space_status(p.space, p.corpus) l
       where not only_lacking_index or l.lacks_index
       order by p.name fetch first (coalesce(count, 2147483647)) rows with ties) x
-    order by (x.told).corpus_name, (x.told).state = 'current' desc, x.space_id;
+    order by (x.told).corpus_name collate "C", (x.told).state = 'current' desc, x.space_id;
 end $$;
 comment on function ragdb.embedding_status is
   'Lists the spaces of one corpus, those of its parts where it has any, or of all that the caller '

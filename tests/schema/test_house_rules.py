@@ -346,3 +346,25 @@ def test_the_files_of_tables_keep_within_100_columns() -> None:
         if len(line) > 100
     ]
     assert too_long == []
+
+
+BY_TABLE = {  # sorted by a column of a table, which has the order of bytes
+    *("list_contracts", "list_corpora", "list_synonyms", "list_documents", "list_blobs"),
+    *("list_evals", "move_originals", "get_parents", "get_children"),
+}
+
+
+def test_a_page_comes_in_the_order_of_bytes_in_any_locale(db: Connection) -> None:
+    """Else what is last on it is not the greatest, and the next page repeats or skips some."""
+    pages = db.execute(
+        "select proname::text, prosrc from pg_proc where pronamespace = 'ragdb'::regnamespace"
+        " and 'after' = any (proargnames) and prosrc ~ 'order by' and 'text'::regtype = any"
+        " (proargtypes[array_position(proargnames, 'after') - 1:"
+        " array_position(proargnames, 'after') - 1])"
+    ).fetchall()
+    assert {name for name, _ in pages} > BY_TABLE
+    last = {name: source[source.rindex("order by") :] for name, source in pages}
+    assert {name for name, order in last.items() if 'collate "C"' not in order} == BY_TABLE
+    routes = db.execute("select detail from ragdb_internal.route_lines() where route = 'each'")
+    orders = [found[0] for found in routes if found[0] and "order by" in found[0]]
+    assert [order for order in orders if 'collate "C"' not in order and "t.cid" not in order] == []
