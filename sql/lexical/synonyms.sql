@@ -95,9 +95,9 @@ create or replace function ragdb_internal.synonym_lexeme(word text, text_config 
 returns text
 language sql stable parallel safe
 return (
-  select min(l) from unnest(tsvector_to_array(
-    ragdb_internal.words(synonym_lexeme.word, synonym_lexeme.text_config))) l
-  having count(*) = 1);
+  select min(w.lexeme)
+  from unnest(ragdb_internal.words(synonym_lexeme.word, synonym_lexeme.text_config)) w
+  having sum(cardinality(w.positions)) = 1);
 
 -- Stems the synonyms of a corpus again; the caller holds the corpus lock. What this changes is
 -- recorded where nothing else was: else somebody's repair would vouch for who edited the table.

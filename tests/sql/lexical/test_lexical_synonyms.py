@@ -118,6 +118,13 @@ def test_all_that_stands_for_a_word_counts_once(
     assert found["a"] < 0.7
 
 
+def test_a_word_said_twice_is_several_words(any_db: Connection) -> None:
+    make(any_db, "docs", {"a": "a farewell", "b": "by the road"}, [["bye bye", "farewell"]])
+    assert scores(any_db, "docs", "bye") == {}
+    listed = any_db.execute("select word, synonyms from ragdb.list_synonyms('docs')").fetchall()
+    assert listed == [("farewell", ["bye bye"])]
+
+
 def past(db: Connection, query: str) -> list[tuple[str, float, float, float]]:
     """(source, score, BM25, coverage) of corpus docs as it is, as a search of the past finds it."""
     then = "as_of => (select version from ragdb.corpora where name = 'docs')"
