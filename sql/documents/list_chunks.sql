@@ -50,7 +50,7 @@ begin
       from unnest(v_corpora) c
         cross join lateral ragdb_internal.page_of_chunks(c.corpus_id,
           ragdb_internal.filtered_chunks(c.corpus_id, filter, chunk_ids), after, count) p
-      order by 2 fetch first (coalesce(count, 2147483647)) rows with ties) p
+      order by p.chunk_id collate "C" fetch first (coalesce(count, 2147483647)) rows with ties) p
       cross join lateral ragdb_internal.chunk_by_id(p.corpus_id, p.chunk_id) r
     order by r.chunk_id collate "C";
 end $$;

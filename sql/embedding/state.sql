@@ -35,10 +35,15 @@ declare
   v_queued integer;
 begin
   update ragdb.embedding_spaces s set queued_to = 0
-    from ragdb.corpora c
-    where c.corpus_id = s.corpus_id and (v_only is null or s.corpus_id = any (v_only))
-      and s.queued_to > 0 and s.state <> 'retired'
-      and ragdb_internal.privilege(c) >= 2;
+    from (
+      -- in the order of a claim, which holds one and may wait for the next
+      select h.space_id from ragdb.embedding_spaces h
+        join ragdb.corpora c on c.corpus_id = h.corpus_id
+      where (v_only is null or h.corpus_id = any (v_only))
+        and h.queued_to > 0 and h.state <> 'retired'
+        and ragdb_internal.privilege(c) >= 2
+      order by h.state desc, h.space_id for no key update of h) w
+    where s.space_id = w.space_id;
   get diagnostics v_queued = row_count;
   return v_queued;
 end $$;

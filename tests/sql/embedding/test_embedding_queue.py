@@ -24,7 +24,7 @@ from tests.embedding import (
     put,
     status,
 )
-from tests.waiting import is_waiting, until
+from tests.waiting import after_commit, is_waiting, outcome, until
 
 TEXTS = {"a": "alpha beta", "b": "gamma delta", "c": "epsilon zeta"}
 
@@ -537,6 +537,26 @@ def test_requeueing_finds_what_the_queue_has_lost(db: Connection) -> None:
     assert claim(db) == []
     assert one(db, "select ragdb.requeue_embeddings('docs')") == 1
     assert embed(db) == 3
+
+
+def test_requeueing_takes_spaces_in_the_order_of_a_claim(clone: str) -> None:
+    touch = "update ragdb.embedding_spaces set queued_to = 7 where space_id = %s"
+    with psycopg.connect(clone) as a, psycopg.connect(clone) as b:
+        a.execute("select ragdb.create_embedder('two', 2, model => 'two')")
+        for corpus in ("one", "two"):
+            a.execute("select ragdb.create_corpus(%s)", (corpus,))
+            a.execute("select ragdb.embed_corpus(%s, 'two')", (corpus,))
+        listed = a.execute("select space_id from ragdb.embedding_spaces order by 1 desc limit 2")
+        last, first = [space for (space,) in listed.fetchall()]
+        a.execute(touch, (last,))
+        a.execute(touch, (first,))  # which is then behind the other in the table
+        a.commit()
+        a.execute(touch, (first,))  # as a claim that goes on with the other
+        requeued = after_commit(
+            a, b, lambda: outcome(b, "select ragdb.requeue_embeddings()"),
+            before=lambda: a.execute(touch, (last,)),
+        )  # fmt: skip
+        assert requeued is None
 
 
 BAD = {
