@@ -355,6 +355,27 @@ def test_a_corpus_of_two_documents_answers_what_it_says(base: Database, question
     assert asked.fetchone() == ("answered",)
 
 
+def test_each_kind_of_courtesy_is_looked_for_where_one_of_its_words_stands(db: Connection) -> None:
+    (words, kinds) = db.execute(
+        "select array(select unnest(ragdb_internal.courteous())), array("
+        "  select distinct unnest(c.words) from ("
+        "    select * from ragdb_internal.english_openings()"
+        "    union all select * from ragdb_internal.english_requests()"
+        "    union all select * from ragdb_internal.german_french_courtesies()"
+        "    union all select * from ragdb_internal.spanish_russian_courtesies()) c)"
+    ).fetchone() or ((), ())
+    thanks = {"thanks", "thank", "thx", "regards", "danke", "dank", "merci", "gracias"}
+    assert {*words} - {*kinds} == thanks | {"спасибо", "Спасибо"}
+    assert {*kinds} <= {*words}
+    # a kind that has none of its words is not made ready
+    (patterns,) = db.execute("select ragdb_internal.courtesies_with('{dear,hola}')").fetchone() or (
+        "",
+    )
+    assert patterns.startswith("dear")
+    assert "hola" in patterns
+    assert "please" not in patterns
+
+
 @pytest.mark.parametrize(
     "courtesy",
     [
