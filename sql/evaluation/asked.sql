@@ -130,17 +130,15 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_eval constant ragdb.contract_nodes := ragdb_internal.eval_node(rag, eval);
-  v_settings constant ragdb.retriever_settings := ragdb_internal.retriever_settings(
-    ragdb_internal.contract_node('retriever',
-      (ragdb_internal.contract_node('rag', rag)).keys ->> 'retriever'));
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write', true);
+  v_held record;
+  v_eval ragdb.contract_nodes;
+  v_corpus ragdb.corpora;
   v_name text;
 begin
   perform ragdb_internal.check_asked(query, source);
-  perform ragdb_internal.lock_evals(v_eval.rag, true),
-    ragdb_internal.hold_corpus(v_corpus.corpus_id);
-  perform ragdb_internal.open_again(v_corpus, 'write', true);
+  v_held := ragdb_internal.locked_eval(rag, eval);
+  v_eval := v_held.node;
+  v_corpus := v_held.corpus;
   select c.name into v_name
     from ragdb_internal.eval_cases(v_eval, v_corpus.corpus_id, null) c
     where c.query = add_eval_case.query order by c.case_no limit 1;
@@ -152,7 +150,7 @@ begin
       asked_at)
     select v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 'asked',
       coalesce(max(c.ordinal), 0) + 1, add_eval_case.query, coalesce(add_eval_case.tags, '{asked}'),
-      ragdb_internal.asked_asserts(v_settings, v_corpus, source), ragdb_internal.now()
+      ragdb_internal.asked_asserts(v_held.settings, v_corpus, source), ragdb_internal.now()
     from ragdb.eval_cases c
     where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
   -- a label of what is not there yet would be stale; the assertion waits for it

@@ -100,6 +100,34 @@ begin
   return ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
 end $$;
 
+-- Returns how the rag of an eval retrieves. Raises RG404.
+create or replace function ragdb_internal.settings_of(eval ragdb.contract_nodes)
+  returns ragdb.retriever_settings
+language sql stable parallel safe
+return ragdb_internal.retriever_settings(ragdb_internal.contract_node('retriever',
+  (ragdb_internal.contract_node('rag', (eval).rag)).keys ->> 'retriever'));
+
+-- Returns an eval that a user gives cases, how its rag retrieves, and the corpus, which the caller
+-- may write. All of it stays so until the transaction ends. Who may not write waits for nobody, and
+-- a contract that is applied during the wait may have taken the eval or changed its corpus. Raises
+-- RG401, RG404, RG441.
+create or replace function ragdb_internal.locked_eval(rag text, eval text,
+  out node ragdb.contract_nodes, out settings ragdb.retriever_settings, out corpus ragdb.corpora)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  node := ragdb_internal.eval_node(rag, eval);
+  corpus := ragdb_internal.open_corpus(
+    (ragdb_internal.settings_of(node)).corpus, 'write', true);
+  perform ragdb_internal.lock_evals(node.rag, true);
+  node := ragdb_internal.eval_node(rag, eval);
+  settings := ragdb_internal.settings_of(node);
+  corpus := ragdb_internal.open_corpus(settings.corpus, 'write', true);
+  perform ragdb_internal.hold_corpus(corpus.corpus_id);
+  corpus := ragdb_internal.open_again(corpus, 'write', true);
+end $$;
+
 create or replace function ragdb.list_eval_cases(
   rag text, eval text default null, after integer default 0, count integer default null)
 returns table (case_no integer, name text, origin text, query text, tags text[], k integer,

@@ -145,17 +145,15 @@ language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_eval ragdb.contract_nodes := ragdb_internal.eval_node(rag, eval);
-  v_rag ragdb.contract_nodes := ragdb_internal.contract_node('rag', rag);
-  v_settings ragdb.retriever_settings := ragdb_internal.retriever_settings(
-    ragdb_internal.contract_node('retriever', v_rag.keys ->> 'retriever'));
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write', true);
+  v_held record;
+  v_eval ragdb.contract_nodes;
+  v_corpus ragdb.corpora;
   v_stale text[];
 begin
   perform ragdb_internal.check_imported_cases(cases);
-  perform ragdb_internal.lock_evals(v_eval.rag, true),
-    ragdb_internal.hold_corpus(v_corpus.corpus_id);
-  v_corpus := ragdb_internal.open_again(v_corpus, 'write', true);
+  v_held := ragdb_internal.locked_eval(rag, eval);
+  v_eval := v_held.node;
+  v_corpus := v_held.corpus;
   perform ragdb_internal.check_not_declared(v_corpus.corpus_id, v_eval, cases);
   -- what is imported takes the place of what was, and a question that somebody asked stays
   delete from ragdb.eval_cases c where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag

@@ -90,6 +90,17 @@ def test_whose_right_is_taken_while_he_waits_does_nothing(
         assert admin.execute(GRANTS).fetchall() == [("reader",)]
 
 
+@pytest.mark.parametrize(
+    "call", ["add_eval_case('A', 'V', 'refunds')", "import_eval('A', 'V', '[]')"]
+)
+def test_who_gives_an_eval_cases_looks_for_it_again_after_a_contract(made: str, call: str) -> None:
+    with psycopg.connect(made) as one, psycopg.connect(made) as other:
+        without = CONTRACT[: CONTRACT.index("  ragEval")]
+        first = f"select ragdb.apply_contract('{without}', 'c')"
+        assert meanwhile(one, other, first, f"select ragdb.{call}") == "RG441"
+        assert other.execute("select count(*) from ragdb.eval_cases").fetchone() == (0,)
+
+
 def test_of_two_admins_who_take_each_others_right_one_has_it_after(made: str, login: Login) -> None:
     with psycopg.connect(made) as db:
         db.execute("select ragdb.grant_corpus('closed', 'writer2', 'admin')")
