@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.ids import chunk_id, trace_id
+from ragdb.cli.ids import answer_id, chunk_id, trace_id
 from ragdb.cli.session import Corpus, Failure, InCorpus, Session, Since
 from ragdb.client.counting import counted
 
@@ -43,7 +42,7 @@ def add(
     """Record a verdict on a retrieval, on one hit of it, or on an answer from it."""
     if len(trace) > 1 or not (trace or answer):
         raise Failure("give TRACE or --answer", hint="`ragdb trace ls` lists traces")
-    about = _answer(answer) if answer else None
+    about = answer_id(answer) if answer else None
     with session.connect() as db:
         wanted = trace_id(db, trace[0]) if trace else None
         if chunk is not None and wanted is not None:
@@ -52,16 +51,6 @@ def add(
             chunk = chunk_id(db, db.get_answer(about).corpus, chunk)
         made = db.record_feedback(verdict, wanted, about, chunk, comment, "ragdb")
     session.one({"feedback_id": made})
-
-
-def _answer(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Failure(
-            f"--answer is {text[:80]!r}, which is not the id of an answer",
-            hint="give all of it, as `ragdb ask --json` prints it",
-        ) from None
 
 
 def ls(

@@ -6,6 +6,7 @@ The lines are the same at every width. A terminal wraps the text; a pipe gets it
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -137,12 +138,13 @@ def wraps(session: Session) -> bool:
 
 def _densest(plain: str, bold: Sequence[Sequence[int]]) -> int:
     """Where that match begins which has the most different ones behind it in what is shown."""
-    places = [(begin, plain[begin:end].casefold()) for begin, end in bold]
+    begins = [begin for begin, _ in bold]
 
-    def matches(place: tuple[int, str]) -> int:
-        return len({w for at, w in places if 0 <= at - place[0] < SHOWN - BEFORE})
+    def matches(n: int) -> int:
+        within = bold[n : bisect_left(begins, begins[n] + SHOWN - BEFORE)]
+        return len({plain[begin:end].casefold() for begin, end in within})
 
-    return max(places, key=matches, default=(0, ""))[0]
+    return begins[max(range(len(begins)), key=matches)] if begins else 0
 
 
 def _shown(marked: str) -> Text:

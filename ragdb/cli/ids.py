@@ -26,6 +26,19 @@ def run_id(db: Database, text: str) -> UUID:
     return _whole(text) or db.find_run(text)
 
 
+def answer_id(text: str) -> UUID:
+    """The answer of that id, all of which whoever asked was told. Raises Failure."""
+    from ragdb.cli.session import Failure
+
+    whole = _whole(text)
+    if whole is None:
+        raise Failure(
+            f"--answer is {text[:80]!r}, which is not the id of an answer",
+            hint="give all of it, as `ragdb ask --json` prints it",
+        )
+    return whole
+
+
 def slice_id(db: Database, corpus: str, text: str) -> str:
     """The stored slice that begins so; what begins none, for the database to refuse.
 

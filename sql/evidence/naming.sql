@@ -95,15 +95,17 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_version constant text := '^[0-9]+(?:[.][0-9]+)+$';
   v_asked constant text[] := array(
-    select n.lexeme from unnest(names) n where n.lexeme ~ '^[0-9]+(?:[.][0-9]+)+$');
+    select n.lexeme from unnest(names) n where n.lexeme ~ v_version);
+  v_sources constant text[] := array(
+    select distinct s.source_id from unnest(sentences) s where s.headed && v_asked);
 begin
-  return case when v_asked = '{}' then sentences else array(
+  return case when v_sources = '{}' then sentences else array(
     select s from unnest(sentences) s
-    where s.headed || s.lexemes && v_asked
-      or not exists (select from unnest(s.headed) h where h ~ '^[0-9]+(?:[.][0-9]+)+$')
-      or not exists (select from unnest(sentences) o
-        where o.source_id is not distinct from s.source_id and o.headed && v_asked)
+    where array_position(v_sources, s.source_id) is null
+      or s.headed || s.lexemes && v_asked
+      or not exists (select from unnest(s.headed) h where h ~ v_version)
     order by s.n) end;
 end $$;
 

@@ -82,6 +82,11 @@ return case
   else coalesce(ragdb_internal.opening(role_of.sentence),
     case when role_of.led = 0 then 'lead' end) end;
 
+-- Tells whether a heading has a version, as in release notes.
+create or replace function ragdb_internal.has_version(heading text) returns boolean
+language sql immutable parallel safe
+return has_version.heading ~ '[0-9][.][0-9]';
+
 -- Returns the sentences of a text, their ranges in it, from 0, how long what each leads to is, what
 -- each is beside what it says, and the number of tables up to it, and of headings of the first two
 -- levels or with a version. What is too short to be quoted is short where it begins an answer, such
@@ -97,8 +102,8 @@ begin atomic
       and pg_catalog.lag(n.role) over v = 'question' and pg_catalog.lead(n.role) over v is null
       then 'short' else n.role end,
     pg_catalog.count(*) filter (where n.role = 'table' and n.sentence ~ '[^-:| \t]') over v,
-    pg_catalog.count(*) filter (
-      where n.role = 'heading' and n.sentence ~ '^##?\s|[0-9][.][0-9]') over v
+    pg_catalog.count(*) filter (where n.role = 'heading'
+      and (n.sentence ~ '^##?\s' or ragdb_internal.has_version(n.sentence))) over v
   from (
     select l.*, ragdb_internal.is_citable(l.sentence), case
       when (pg_catalog.starts_with(l.sentence, '<!--') or l.opened > coalesce(l.closed, -1))
@@ -148,7 +153,8 @@ begin atomic
         where (a.role in ('comment', 'heading', 'mail', 'table')) is not true) over w as words,
       pg_catalog.concat_ws(E'\n',
         pg_catalog.min(a.sentence) filter (
-          where a.role = 'heading' and a.sentence ~ '[0-9][.][0-9]') over (partition by a.sections),
+          where a.role = 'heading' and ragdb_internal.has_version(a.sentence))
+          over (partition by a.sections),
         coalesce(pg_catalog.string_agg(a.sentence, E'\n')
             filter (where a.role in ('heading', 'mail', 'table')) over w,
           case when pg_catalog.starts_with(a.sentence, '|')
