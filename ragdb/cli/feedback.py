@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.ids import answer_id, chunk_id, trace_id
+from ragdb.cli.ids import chunk_id, trace_id, whole
 from ragdb.cli.session import Corpus, Failure, InCorpus, Session, Since
 from ragdb.client.counting import counted
 
@@ -42,7 +42,12 @@ def add(
     """Record a verdict on a retrieval, on one hit of it, or on an answer from it."""
     if len(trace) > 1 or not (trace or answer):
         raise Failure("give TRACE or --answer", hint="`ragdb trace ls` lists traces")
-    about = answer_id(answer) if answer else None
+    about = whole(answer) if answer else None
+    if answer and about is None:
+        raise Failure(
+            f"--answer is {answer[:80]!r}, which is not the id of an answer",
+            hint="give all of it, as `ragdb ask --json` prints it",
+        )
     with session.connect() as db:
         wanted = trace_id(db, trace[0]) if trace else None
         if chunk is not None and wanted is not None:

@@ -18,25 +18,12 @@ SHOWN = 13
 
 def trace_id(db: Database, text: str) -> UUID:
     """The trace that begins so. Raises InvalidArgument, TraceNotFound."""
-    return _whole(text) or db.find_trace(text)
+    return whole(text) or db.find_trace(text)
 
 
 def run_id(db: Database, text: str) -> UUID:
     """The run of an eval that begins so. Raises InvalidArgument, RunNotFound."""
-    return _whole(text) or db.find_run(text)
-
-
-def answer_id(text: str) -> UUID:
-    """The answer of that id, all of which whoever asked was told. Raises Failure."""
-    from ragdb.cli.session import Failure
-
-    whole = _whole(text)
-    if whole is None:
-        raise Failure(
-            f"--answer is {text[:80]!r}, which is not the id of an answer",
-            hint="give all of it, as `ragdb ask --json` prints it",
-        )
-    return whole
+    return whole(text) or db.find_run(text)
 
 
 def slice_id(db: Database, corpus: str, text: str) -> str:
@@ -77,7 +64,8 @@ def policy(db: Database, text: str) -> dict[str, str]:
     return {"policy_id": policy_id, "params_hash": found.pop() if len(found) == 1 else begins}
 
 
-def _whole(text: str) -> UUID | None:
+def whole(text: str) -> UUID | None:
+    """The id that a text is all of; None where it is not."""
     from uuid import UUID
 
     try:
