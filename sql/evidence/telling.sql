@@ -87,11 +87,11 @@ create or replace function ragdb_internal.has_version(heading text) returns bool
 language sql immutable parallel safe
 return has_version.heading ~ '[0-9][.][0-9]';
 
--- Returns the sentences of a text, their ranges in it, from 0, how long what each leads to is, what
--- each is beside what it says, and the number of tables up to it, and of headings of the first two
--- levels or with a version. What is too short to be quoted is short where it begins an answer, such
--- as Yes. A comment of HTML goes to the sentence that ends it: no page shows it, so whoever reads
--- the page cannot know what an answer quotes.
+-- Returns the sentences of a text, their ranges in it, from 0, how long what each leads to is, or
+-- the sentence that takes it back, what each is beside what it says, and the number of tables up to
+-- it, and of headings of the first two levels or with a version. What is too short to be quoted is
+-- short where it begins an answer, such as Yes. A comment of HTML goes to the sentence that ends
+-- it: no page shows it, so whoever reads the page cannot know what an answer quotes.
 create or replace function ragdb_internal.sentences_by_role(text text)
 returns table (start_offset integer, end_offset integer, sentence text, led integer,
   is_citable boolean, role text, tables bigint, sections bigint)
@@ -119,7 +119,10 @@ begin atomic
         pg_catalog.lead(s.sentence) over v as next,
         pg_catalog.lead(s.start_offset) over v as next_start,
         case when s.sentence ~ '[:\uff1a]["''*_)\]\u2019\u201d\u00bb]*$' then
-          ragdb_internal.led_length(sentences_by_role.text, s.end_offset) end as led
+            ragdb_internal.led_length(sentences_by_role.text, s.end_offset)
+          when pg_catalog.lead(s.start_offset) over v = s.end_offset + 1
+            and ragdb_internal.takes_back(pg_catalog.lead(s.sentence) over v) then
+            pg_catalog.lead(s.end_offset) over v - s.end_offset end as led
       from (select ragdb_internal.mail_head_length(sentences_by_role.text) as length offset 0) h
         cross join ragdb_internal.sentences(sentences_by_role.text) s
       window v as (order by s.start_offset),
@@ -134,8 +137,8 @@ end;
 -- head of a mail, a question, a heading or what ends in a colon is no answer. What follows it is,
 -- as on a page of frequent questions, and has the words of both. What is too short to be quoted is
 -- quoted with the sentence behind it, else with its question, and left out where both are too
--- short. What leads to a list, a table or code is quoted with it. To cut a text reads it from its
--- beginning, so what is cut already is taken as it is.
+-- short. What leads to a list, a table or code is quoted with it, and so is what the next sentence
+-- takes back. To cut a text reads it from its beginning, so what is cut already is taken as it is.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text)

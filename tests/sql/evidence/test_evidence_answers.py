@@ -559,6 +559,55 @@ def test_what_ends_in_a_colon_is_quoted_with_what_it_leads_to(
     assert checks == [(None,)]
 
 
+@pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ("Gifts are refunded in May.", "This is wrong."),
+        ("Gifts are refunded in May.", "But this is no longer the case."),
+        ("Gifts are refunded in May.", "However, that's not always true for vouchers."),
+        ("Gifts are refunded in May.", "_That_ isn’t quite right, says the desk."),
+        ("Gifts are refunded in May.", "They no longer are."),
+        ("Send gifts to be refunded in May.", "Never do _that_."),
+        ("Send gifts to be refunded in May.", "Please don’t do that at the desk."),
+        ("Geschenke werden im Mai erstattet.", "Das stimmt nicht."),
+        ("Geschenke werden im Mai erstattet.", "Aber das ist seit dem Mai überholt."),
+        ("Les cadeaux sont remboursés en mai.", "Ce n’est plus le cas."),
+        ("Los regalos se reembolsan en mayo.", "Sin embargo, esto ya no es así."),
+        ("Los regalos se reembolsan en mayo.", "Eso es falso."),
+        ("Подарки возвращают в мае.", "Однако это уже не так."),
+    ],
+)
+def test_what_the_next_sentence_takes_back_is_quoted_with_it(
+    any_db: Connection, said: str, then: str
+) -> None:
+    """That quote alone would verify, and say the opposite of the text."""
+    text = f"It rains. {said} {then} Trains stop at the desk."
+    chunk = {"source_id": "a.md", "chunk_id": "a", "text": text, "score": 0.9}
+    found = answer(any_db, said.replace(".", "?"), {"chunks": [chunk]}, max_sentences=1)
+    assert found["answer"] == found["citations"][0]["quote"] == f"{said} {then}"
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "This is right.",
+        "It is not at the desk.",
+        "Never do the same at the desk.",
+        "Das gilt immer.",
+        "No es caro.",
+        "\n\nThis is wrong.",  # of what stands below
+        "\n- This is wrong.",
+    ],
+)
+def test_what_goes_on_without_taking_back_is_not_quoted_with_it(
+    any_db: Connection, then: str
+) -> None:
+    text = f"It rains. Gifts are refunded in May. {then} Trains stop at the desk."
+    chunk = {"source_id": "a.md", "chunk_id": "a", "text": text, "score": 0.9}
+    found = answer(any_db, "Are gifts refunded in May?", {"chunks": [chunk]}, max_sentences=1)
+    assert found["answer"] == "Gifts are refunded in May."
+
+
 def test_a_long_list_is_quoted_up_to_a_whole_line(any_db: Connection) -> None:
     items = "\n".join(f"- tool number {n} of the library" for n in range(60))
     text = f"These tools are lent:\n\n{items}\n"
