@@ -261,8 +261,7 @@ def _hint(error: psycopg.Error) -> str | None:
     """What to do about an error of PostgreSQL, where we know better than its own hint."""
     import psycopg
 
-    from ragdb.cli.lost import is_lost
-    from ragdb.client.connecting import is_replaced
+    from ragdb.client.connecting import is_lost, is_replaced
 
     if is_lost(error):
         return (

@@ -1,7 +1,4 @@
-"""A server that is gone: which errors say so, and the end of a command that waits meanwhile.
-
-It may wait for something else, such as a model or a page.
-"""
+"""The end of a command whose server is gone while it waits for something else, such as a model."""
 
 from __future__ import annotations
 
@@ -17,18 +14,6 @@ import psycopg
 EVERY = 0.5  # seconds between looks
 GRACE = 1.0  # seconds within which the command may find out by itself
 SIGNAL = getattr(signal, "SIGUSR1", None)  # Windows has none, and there a command ends later
-
-
-def is_lost(error: psycopg.Error) -> bool:
-    """Whether the server ended a connection that there was."""
-    stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
-    # what psycopg says by itself, and not libpq
-    is_own = isinstance(error, psycopg.OperationalError) and not error.sqlstate and not error.pgconn
-    never = isinstance(error, psycopg.errors.ConnectionTimeout) or str(error).startswith(
-        "failed to resolve host "
-    )
-    lost_its_workers = str(error).startswith("lost connection to parallel worker")
-    return isinstance(error, stopped) or (is_own and not never) or lost_its_workers
 
 
 def watch(connection: psycopg.Connection[Any]) -> None:

@@ -133,7 +133,7 @@ class Session:
         """Do some work, and begin it again where it lost a server that `revive` brings back."""
         import psycopg
 
-        from ragdb.cli.lost import is_lost
+        from ragdb.client.connecting import is_lost
 
         while True:
             try:

@@ -68,6 +68,18 @@ def in_turns(
     return connection
 
 
+def is_lost(error: psycopg.Error) -> bool:
+    """Whether the server ended a connection that there was."""
+    stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
+    # what psycopg says by itself, and not libpq
+    is_own = isinstance(error, psycopg.OperationalError) and not error.sqlstate and not error.pgconn
+    never = isinstance(error, psycopg.errors.ConnectionTimeout) or str(error).startswith(
+        "failed to resolve host "
+    )
+    lost_its_workers = str(error).startswith("lost connection to parallel worker")
+    return isinstance(error, stopped) or (is_own and not never) or lost_its_workers
+
+
 def is_replaced(error: Exception) -> bool:
     """Whether a statement met what an upgrade replaced at that moment."""
     return isinstance(error, psycopg.errors.InternalError_) and str(error).startswith(REPLACED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ragdb.client import notices
+from ragdb.client.connecting import is_lost
 from ragdb.database import Database, connect
 from ragdb.server import settings
 
@@ -75,7 +76,10 @@ class FanOut:
         self._open = {}
 
     def _together(self, work: Callable[[dict[str, Database]], T]) -> T:
-        """Do something on all servers in a transaction of each, which end at once."""
+        """Do something on all servers in a transaction of each, which end at once.
+
+        Raises ServersMissing.
+        """
         self._all(lambda db: db.log_position(), False)  # each is there
         dbs = dict(self._open)
         open_ = [db.connection.transaction() for db in dbs.values()]
@@ -88,16 +92,14 @@ class FanOut:
         except BaseException as error:
             for transaction in begun:
                 transaction.__exit__(type(error), error, error.__traceback__)
+            _blame(error, dbs)
             raise
-        list(self._threads.map(lambda transaction: transaction.__exit__(None, None, None), begun))
+        try:
+            list(self._threads.map(lambda begun: begun.__exit__(None, None, None), begun))
+        except psycopg.OperationalError as error:
+            _blame(error, dbs)
+            raise
         return done
-
-    def _databases(self) -> tuple[dict[str, Database], dict[str, str]]:
-        """Connections to the servers, and why there is none to others."""
-        found = dict(zip(self._dsns, self._threads.map(self._opened, self._dsns), strict=True))
-        self._open = {name: db for name, db in found.items() if isinstance(db, Database)}
-        missing = {name: lost.why for name, lost in found.items() if isinstance(lost, Lost)}
-        return dict(self._open), missing
 
     def _opened(self, name: str) -> Database | Lost:
         db = self._open.get(name)
@@ -138,40 +140,35 @@ class FanOut:
 
         Raises ServersMissing.
         """
-
-        def asked(server: str) -> T | Lost:
-            # a connection may have been lost since the last call, the server being well
-            for _ in range(2):
-                db = self._opened(server)
-                if isinstance(db, Lost):
-                    return db
-                self._open[server] = db
-                try:
-                    return call(db)
-                except psycopg.OperationalError as error:
-                    if not db.connection.broken:
-                        raise
-                    lost = Lost(str(error).strip())
-            return lost
-
-        answers = dict(zip(self._dsns, self._threads.map(asked, self._dsns), strict=True))
+        asked = self._threads.map(lambda server: self._asked(server, call), self._dsns)
+        answers = dict(zip(self._dsns, asked, strict=True))
         missing = {name: a.why for name, a in answers.items() if isinstance(a, Lost)}
         found = {name: a for name, a in answers.items() if not isinstance(a, Lost)}
         if missing and not (partial and found):
             raise ServersMissing(missing)
         return found, missing
 
-    def _first(self, call: Callable[[Database], T]) -> T:
-        """What the first server that can be asked answers. Raises ServersMissing."""
-        dbs, missing = self._databases()
-        for server, db in dbs.items():
-            try:
-                return call(db)
-            except psycopg.OperationalError as error:
-                if not db.connection.broken:
-                    raise
-                missing[server] = str(error).strip()
+    def _first(self, call: Callable[[Database], T], servers: Iterable[str]) -> T:
+        """What the first of some servers answers to that. Raises ServersMissing."""
+        missing = {}
+        for server in servers:
+            answer = self._asked(server, call)
+            if not isinstance(answer, Lost):
+                return answer
+            missing[server] = answer.why
         raise ServersMissing(missing)
+
+    def _asked(self, server: str, call: Callable[[Database], T]) -> T | Lost:
+        # a connection may have been lost since the last call, the server being well
+        for _ in range(2):
+            db = self._opened(server)
+            if isinstance(db, Lost):
+                return db
+            self._open[server] = db
+            answer = _answer(db, call)
+            if not isinstance(answer, Lost):
+                break
+        return answer
 
     def _of(self, dbs: dict[str, Database], call: Callable[[Database], T]) -> dict[str, T]:
         """What some servers answer in the transactions that are open there."""
@@ -183,6 +180,24 @@ class Lost:
     """A server that did not answer, and why."""
 
     why: str
+
+
+def _answer(db: Database, call: Callable[[Database], T]) -> T | Lost:
+    """What a server answers, or why its connection, which is closed then, gave no answer."""
+    try:
+        return call(db)
+    except psycopg.OperationalError as error:
+        if not (db.connection.broken or is_lost(error)):
+            raise
+        db.close()
+        return Lost(str(error).strip())
+
+
+def _blame(error: BaseException, dbs: Mapping[str, Database]) -> None:
+    """Raise ServersMissing for an error that broke connections, so that it names their servers."""
+    broken = [name for name, db in dbs.items() if db.connection.broken]
+    if broken and isinstance(error, psycopg.OperationalError):
+        raise ServersMissing(dict.fromkeys(broken, str(error).strip())) from error
 
 
 def _name(dsn: str) -> str:

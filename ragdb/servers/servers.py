@@ -112,8 +112,12 @@ class Servers(FanOut):
                 said["is_unmet"] = any(
                     self._candidates(corpus, query, partial, **words)[0].values()
                 )
-        merged = self._open[servers[0]].merge_candidates(
-            corpus, shares, k, next(iter(modes), "lexical"), min_score, **fused, **floors, **said
+        mode = next(iter(modes), "lexical")
+        merged = self._first(
+            lambda db: db.merge_candidates(
+                corpus, shares, k, mode, min_score, **fused, **floors, **said
+            ),
+            servers,
         )
         hits = []
         for row in merged:
@@ -225,7 +229,7 @@ class Servers(FanOut):
         """The embedding of a query where a model outside the databases makes it."""
         from ragdb.models.asking import for_query
 
-        return self._first(lambda db: for_query(db.connection, [corpus], query))
+        return self._first(lambda db: for_query(db.connection, [corpus], query), self._dsns)
 
 
 def _values(hit: Hit) -> dict[str, Any]:

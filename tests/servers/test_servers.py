@@ -213,19 +213,58 @@ def test_a_server_that_is_down_is_named_and_left_out_only_where_that_is_asked_fo
     assert filled.servers.search("whole", "red", partial=True).missing == {}
 
 
+def hang_up(pair: Pair, *numbers: int) -> None:
+    """End all connections to some of the databases but those of the test."""
+    for number in numbers:
+        pair.dbs[number].execute(
+            "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
+            " where datname = current_database() and pid <> all (%s)",
+            ([db.info.backend_pid for db in pair.dbs],),
+        )
+
+
 def test_a_connection_that_was_lost_is_opened_anew(filled: Pair) -> None:
     expected = filled.servers.search("whole", "red")
-    filled.dbs[0].execute(
-        "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
-        " where datname = any (%s) and pid <> all (%s)",
-        (
-            [db.info.dbname for db in filled.dbs],
-            [db.info.backend_pid for db in filled.dbs],
-        ),
-    )
-    with pytest.raises(ServersMissing):
-        filled.servers.search("whole", "red")
+    hang_up(filled, 0, 1)
     assert filled.servers.search("whole", "red") == expected
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_connection_that_is_lost_amid_a_search_is_opened_anew(
+    filled: Pair, monkeypatch: pytest.MonkeyPatch, partial: bool
+) -> None:
+    expected = filled.servers.search("whole", "red")
+    find = filled.servers._candidates
+
+    def found(*args: Any, **how: Any) -> Any:
+        rows = find(*args, **how)
+        hang_up(filled, 0)
+        return rows
+
+    monkeypatch.setattr(filled.servers, "_candidates", found)
+    assert filled.servers.search("whole", "red", partial=partial) == expected
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_server_that_is_lost_amid_a_sync_is_named_and_the_others_go_back(
+    filled: Pair, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    put(filled.dbs[1 - number], {"e": "red berry"}, f"part-{2 - 2 * number}")
+    counted = [db.execute(COUNTED).fetchall() for db in filled.dbs]
+    ask = filled.servers._of
+
+    def lost(*args: Any) -> Any:
+        hang_up(filled, number)
+        return ask(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(filled.servers, "_of", lost)
+        with pytest.raises(ServersMissing) as failed:
+            filled.servers.sync("whole")
+    assert list(failed.value.missing) == [filled.servers.names[number]]
+    assert [db.execute(COUNTED).fetchall() for db in filled.dbs] == counted
+    filled.servers.sync("whole")
+    assert [db.execute(COUNTED).fetchall() for db in filled.dbs] != counted
 
 
 def test_parts_that_go_or_move_are_counted_where_they_are(filled: Pair) -> None:
