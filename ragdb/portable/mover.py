@@ -24,7 +24,7 @@ from ragdb.portable.format import ExportError, Progress
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from ragdb.client._generated.rows import ListMovesRow, MovePageRow
+    from ragdb.client._generated.rows import ListCorporaRow, ListMovesRow, MovePageRow
     from ragdb.client.client import Client
 
 SMALL = 50  # documents and sources that writers may wait for, with those of the last page
@@ -65,7 +65,7 @@ def move(
                 "the connection is in a transaction", "commit or roll back, and move then"
             )
     upkeep.maintain(target.connection)
-    under_way = _under_way(source, corpus)
+    under_way = _under_way(source, target, corpus)
     begun = under_way or source.begin_move(
         corpus, destination or address(target), timedelta(seconds=longest)
     )
@@ -129,14 +129,29 @@ def row_peer(source: Client, courier: _Courier) -> str:
     return str(next(row.peer for row in rows if row.move_id == courier.id))
 
 
-def _under_way(source: Client, corpus: str) -> ListMovesRow | None:
+def _under_way(source: Client, target: Client, corpus: str) -> ListMovesRow | None:
     last = _last(source, corpus)
-    return last if last and last.state in ("copying", "done") else None
+    if last is None or last.state not in ("copying", "done"):
+        return None
+    if last.state == "done" and _named(source, corpus) is None:
+        # dropped here: it is to be opened there, or all is over
+        arrived = [row.state for row in target.list_moves(corpus) if row.move_id == last.move_id]
+        return None if "done" in arrived else last
+    return last
 
 
 def _last(source: Client, corpus: str) -> ListMovesRow | None:
+    """The last move out; none of a corpus that is open, having come back or been made since."""
     rows = [row for row in source.list_moves(corpus) if row.direction == "out"]
-    return rows[-1] if rows else None
+    if not rows:
+        return None
+    named = _named(source, corpus) if rows[-1].state == "done" else None
+    return None if named and named.moved_to is None else rows[-1]
+
+
+def _named(source: Client, corpus: str) -> ListCorporaRow | None:
+    found = source.list_corpora(corpus, count=1)  # its own name is the first that begins with it
+    return found[0] if found and found[0].name == corpus else None
 
 
 @contextlib.contextmanager

@@ -11,8 +11,9 @@ declare
     order by m.direction limit 1), 'out');
   v_move constant ragdb.moves := ragdb_internal.take_move(leave_move.move_id, v_direction);
   v_id constant integer := v_move.corpus_id;
+  v_is_here constant boolean := (ragdb_internal.corpus_row(v_id)).corpus_id is not null;
 begin
-  if v_move.state = 'left' then
+  if v_move.state = 'left' or v_direction = 'in' and not v_is_here then
     return false;
   elsif v_move.state = 'done' and not (v_direction = 'out' and coalesce(reopen, false)) then
     perform ragdb_internal.refuse_move(
@@ -21,6 +22,11 @@ begin
         || ragdb_internal.quote(v_move.peer) end,
       case v_direction when 'in' then 'ragdb.drop_corpus() removes it'
         else 'where it is sure that it is not there, pass reopen => true' end);
+  elsif not v_is_here then
+    perform ragdb_internal.refuse_move(
+      format('corpus %s was dropped here', ragdb_internal.quote(v_move.corpus)),
+      'what is open, or can be opened, is at ' || ragdb_internal.quote(v_move.peer),
+      'ragdb corpus move carries the move on');
   end if;
   if v_direction = 'in' then
     perform ragdb_internal.enter_arrival(leave_move.move_id),

@@ -48,11 +48,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_move ragdb.moves;
+  v_is_open boolean;
 begin
   select m.* into v_move from ragdb.moves m
     where m.move_id = take_move.move_id and m.direction = take_move.direction for update;
-  -- one that arrives is nobody's yet but whose who brings it
-  if not found or direction = 'in'
+  v_is_open := direction = 'out'
+    and exists (select from ragdb.corpora c where c.corpus_id = v_move.corpus_id);
+  -- one that arrives, and one that was dropped here, is nobody's but whose who brings it
+  if v_move.move_id is null or not v_is_open
       and v_move.begun_by <> ragdb_internal.caller()
       and not pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage')
       and not pg_has_role(ragdb_internal.caller(), 'ragdb_owner', 'usage') then
@@ -61,7 +64,7 @@ begin
         case direction when 'in' then 'into' else 'out of' end),
       'its id is that of another move, or it is another role''s', 'ragdb.list_moves() lists them');
   end if;
-  if direction = 'out' then
+  if v_is_open then
     perform ragdb_internal.open_corpus(v_move.corpus, 'admin', false, true);
   end if;
   return v_move;

@@ -179,7 +179,14 @@ declare
 begin
   perform ragdb_internal.check_move_state(v_move, '{done}'),
     ragdb_internal.check_page(0, announce_move.count);
-  v_corpus := ragdb_internal.lock_opened(ragdb_internal.corpus_row(v_move.corpus_id));
+  v_corpus := ragdb_internal.corpus_row(v_move.corpus_id);
+  if v_corpus.corpus_id is null then
+    perform ragdb_internal.refuse_move(
+      format('corpus %s has arrived, and was dropped since', ragdb_internal.quote(v_move.corpus)),
+      'what it had left of it at ' || ragdb_internal.quote(v_move.peer) || ' is closed',
+      'ragdb.leave_move(id, reopen => true) opens that again');
+  end if;
+  v_corpus := ragdb_internal.lock_opened(v_corpus);
   v_numbers := array(
     select d.doc_no from ragdb.documents d
     where d.corpus_id = v_corpus.corpus_id

@@ -734,6 +734,65 @@ def test_who_may_move_a_corpus_and_who_sees_it_on_the_way(pair: tuple[str, str])
         writer.put_text("ours", "x", "x")
 
 
+def test_a_corpus_comes_back_and_moves_again(pair: tuple[str, str]) -> None:
+    small(pair[0], "to-and-fro")
+    with ragdb.connect(pair[0]) as here, ragdb.connect(pair[1]) as there:
+        for source, target in ((here, there), (there, here), (here, there)):
+            assert mover.move(source, target, "to-and-fro").documents == 6
+            assert mover.move(source, target, "to-and-fro").pages == 0  # it has moved
+            source.drop_corpus("to-and-fro")
+        assert lives(pair[1], "to-and-fro")
+        with pytest.raises(CorpusNotFound, match="to-and-fro"):
+            mover.move(there, here, "to-and-fro-not")
+        there.drop_corpus("to-and-fro")
+        with pytest.raises(CorpusNotFound, match='"to-and-fro"'):
+            mover.move(here, there, "to-and-fro")
+
+
+def test_another_corpus_of_the_name_of_one_that_moved_has_not_moved(
+    pair: tuple[str, str],
+) -> None:
+    small(pair[0], "name")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        mover.move(source, target, "name")
+        source.drop_corpus("name")
+        small(pair[0], "name", 3)
+        assert not mover.abandon(source, target, "name")
+        with pytest.raises(AlreadyExists):
+            mover.move(source, target, "name")
+        assert lives(pair[0], "name")
+        target.drop_corpus("name")
+        assert mover.move(source, target, "name").documents == 3
+
+
+def test_what_is_dropped_once_it_is_closed_opens_where_it_arrived(pair: tuple[str, str]) -> None:
+    """Else the only copy would be one that nobody can open."""
+    small(pair[0], "dropped-closed")
+    killed_at(pair, "dropped-closed", "before", "open_move")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        source.drop_corpus("dropped-closed")
+        (row,) = source.list_moves("dropped-closed")
+        with pytest.raises(MoveFailed, match="dropped here"):
+            source.leave_move(row.move_id, reopen=True)
+        source.connection.execute("set role ragdb_writer")
+        with pytest.raises(MoveFailed, match="no move"):
+            source.move_receipt(row.move_id)
+        source.connection.execute("reset role")
+        assert mover.move(source, target, "dropped-closed").documents == 6
+    assert lives(pair[1], "dropped-closed")
+
+
+def test_what_was_dropped_where_it_arrived_can_be_opened_again(pair: tuple[str, str]) -> None:
+    small(pair[0], "dropped-arrived")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        mover.move(source, target, "dropped-arrived")
+        target.drop_corpus("dropped-arrived")
+        with pytest.raises(MoveFailed, match="was dropped since"):
+            mover.move(source, target, "dropped-arrived")
+        assert mover.abandon(source, target, "dropped-arrived")
+        assert mover.move(source, target, "dropped-arrived").documents == 6
+
+
 def test_the_command_moves_and_gives_up(pair: tuple[str, str]) -> None:
     small(pair[0], "by-hand")
     run = CliRunner()
