@@ -1,4 +1,4 @@
-"""How often `ragdb ask` answers "What is X?" by a sentence that says it.
+"""How often `ragdb ask` answers "What is X?", in several words, by a sentence that says it.
 
 The shared manuals (Markdown) are read as `ragdb ingest` reads them. Asked is what the first line of
 a paragraph says that it is a thing, such as "A salt is a random text". Counted, by a pattern of the
@@ -10,6 +10,7 @@ whose first citation is one.
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 
@@ -32,10 +33,32 @@ NONE = re.compile(
 )
 
 
-def things() -> list[str]:
-    texts = (path.read_text("utf-8") for path in sorted((DATA / "docs").rglob("*.md")))
-    named = {found[1].lower() for text in texts for found in SAYS.finditer(text)}
-    return sorted(name for name in named if len(name) > 3 and not NONE.search(name))
+# what each of the manuals is about
+FIELDS = {"fastapi": "FastAPI", "owasp_cheatsheets": "security", "rust_book": "Rust"}
+FORMS = (
+    "What {be} {thing}?",
+    "What {be} {thing} in {field}?",
+    "What {do} {thing} mean in {field}?",
+    "Can you explain what {thing} {be}?",
+    "Explain {thing}.",
+    "{thing}?",
+)
+
+
+def things() -> dict[str, str]:
+    """What the manuals say that it is something, and the field of the one that says it first."""
+    named: dict[str, str] = {}
+    for folder, field in FIELDS.items():
+        for path in sorted((DATA / "docs" / folder).rglob("*.md")):
+            for found in SAYS.finditer(path.read_text("utf-8")):
+                named.setdefault(found[1].lower(), field)
+    return {name: named[name] for name in sorted(named) if len(name) > 3 and not NONE.search(name)}
+
+
+def question(form: str, thing: str, field: str) -> str:
+    many = thing.endswith("s") and not thing.endswith("ss")
+    be, do = ("are", "do") if many else ("is", "does")
+    return form.format(thing=thing, field=field, be=be, do=do)
 
 
 def said(thing: str) -> re.Pattern[str]:
@@ -54,22 +77,22 @@ def main() -> None:
     flags.add_argument("--questions", type=int, default=150)
     given = flags.parse_args()
     every = things()
-    asked = random.Random(given.seed).sample(every, min(given.questions, len(every)))
+    asked = random.Random(given.seed).sample(list(every), min(given.questions, len(every)))
     table = []
     with server() as own, psycopg.connect(own.database(), autocommit=True) as connection:
         static.load(Database(connection))
         db = Database(connection)
         db.ingest(DATA / "docs", corpus="docs")
-        for mode in ("lexical", "hybrid"):
+        for form, mode in itertools.product(FORMS, ("lexical", "hybrid")):
             answered = has = quoted = 0
             for thing in asked:
-                verb = "are" if thing.endswith("s") and not thing.endswith("ss") else "is"
-                answer = db.ask("docs", f"What {verb} {thing}?", rank_mode=mode)
+                answer = db.ask("docs", question(form, thing, every[thing]), rank_mode=mode)
                 texts = [c.chunk.text for c in answer.pack.chunks] if answer.pack else []
                 answered += answer.status == "answered"
                 has += any(said(thing).search(text) for text in texts)
                 quoted += bool(answer.citations and said(thing).match(answer.citations[0]["quote"]))
-            table.append(f"| {mode} | {len(asked)} | {answered} | {has} | {quoted} |")
+            shown = question(form, "X", "Y")
+            table.append(f"| {shown} | {mode} | {len(asked)} | {answered} | {has} | {quoted} |")
             print(table[-1], flush=True)
     publish(
         given.results,
@@ -77,8 +100,8 @@ def main() -> None:
         f"{len(asked)} things of {len(every)} that the shared manuals say what they are of"
         f" (seed {given.seed}).",
         [
-            "| mode | questions | answered | evidence says it | first citation says it |",
-            "|---|---|---|---|---|",
+            "| asked | mode | questions | answered | evidence says it | first citation says it |",
+            "|---|---|---|---|---|---|",
             *table,
         ],
         own.version,

@@ -31,21 +31,23 @@ begin
     substr(v_said, v_end)];
 end $$;
 
--- Returns the lexemes of what a question asks the meaning of; none where it asks something else. In
--- small letters, because a capital within parts a word.
+-- Returns what a question asks the meaning of, and that in which it has it (null: none), as the
+-- salt and cryptography of "What is a salt in cryptography?": who says it there calls it a salt.
+-- Null where it asks something else. In small letters, because a capital within parts a word.
+create or replace function ragdb_internal.asked_sense(question text, config text) returns text[]
+language sql immutable parallel safe
+return pg_catalog.regexp_match(
+  pg_catalog.lower(ragdb_internal.asked_meaning(
+    ragdb_internal.asked_for(question), config) collate "C"),
+  '^(.+?)(?:\s+(?:in|im|en|dans|в)\s+((?!the\s|an?\s|[0-9])\S+(?:\s+\S+){0,2}))?$');
+
+-- Returns the lexemes of what a question asks the meaning of; none where it asks something else.
 create or replace function ragdb_internal.meant_lexemes(question text, config text) returns text[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_meant constant text :=
-    ragdb_internal.asked_meaning(ragdb_internal.asked_for(question), config);
-begin
-  if v_meant is null then
-    return '{}';
-  end if;
-  return tsvector_to_array(ragdb_internal.lexemes(lower(v_meant collate "C"), config));
-end $$;
+language sql immutable parallel safe
+return (
+  select case when s.sense is null then '{}' else pg_catalog.tsvector_to_array(
+    ragdb_internal.lexemes(s.sense[1], config)) end
+  from (select ragdb_internal.asked_sense(question, config) as sense offset 0) s);
 
 -- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
 -- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not.
@@ -66,7 +68,8 @@ begin
 end $$;
 
 -- Returns sentences with more of the score of their chunk where they say what something is that a
--- question asks the meaning of: most texts that speak of a thing do not say it.
+-- question asks the meaning of: most texts that speak of a thing do not say it. They also have that
+-- in which it has the meaning, as from a heading, where another sentence of the document does.
 create or replace function ragdb_internal.defining_sentences(
   sentences ragdb_internal.evidence_sentence[], question text, config text)
 returns ragdb_internal.evidence_sentence[]
@@ -75,12 +78,21 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_meant constant text[] := ragdb_internal.meant_lexemes(question, config);
+  v_sense constant text[] := tsvector_to_array(ragdb_internal.lexemes(
+    coalesce((ragdb_internal.asked_sense(question, config))[2], ''), config));
+  v_sources constant text[] := case when v_sense <> '{}' then array(
+    select distinct s.source_id from unnest(sentences) s where s.lexemes || s.headed @> v_sense)
+    end;
 begin
   return case when v_meant = '{}' then sentences else array(
-    select row(s.n, s.source_id, s.chunk_id, s.page, s.score * case when s.lexemes @> v_meant
-          then ragdb_internal.defines(s.sentence, v_meant, config) else 1 end, s.start_offset,
-        s.end_offset, s.sentence, s.lexemes, s.headed)::ragdb_internal.evidence_sentence
+    select row(s.n, s.source_id, s.chunk_id, s.page, s.score * d.times, s.start_offset,
+        s.end_offset, s.sentence, s.lexemes,
+        case when d.times > 1 and s.source_id = any (v_sources) then s.headed || v_sense
+          else s.headed end)::ragdb_internal.evidence_sentence
     from unnest(sentences) s
+      cross join lateral (
+        select case when s.lexemes @> v_meant
+          then ragdb_internal.defines(s.sentence, v_meant, config) else 1 end as times offset 0) d
     order by s.n) end;
 end $$;
 

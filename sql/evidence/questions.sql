@@ -1,18 +1,38 @@
 -- What of a question its answer says: without the words that ask, and what the rest may be read as.
 
--- Returns what a question asks the meaning of, as the salt in "What is a salt?", by the language of
--- a text configuration; null where it asks something else. The question is without its courtesy.
+-- Returns a pattern of what stands before that of which a question asks the meaning, by the
+-- language of a text configuration. In English one or two words alone ask it too.
+create or replace function ragdb_internal.before_meaning(config text) returns text
+language sql immutable parallel safe
+return case config
+  when 'german' then '(?:was|wer)(?:\s+genau)?\s+(?:ist|sind|war(?:en)?|bedeute[nt]|hei(?:ß|ss)t'
+    '|meint)(?:\s+genau)?|was\s+versteht\s+man\s+unter|definiere|(?:die\s+)?(?:definition'
+    '|bedeutung)\s+von|w(?:as|er)(?=\s.*\s(?:ist|sind|bedeutet)[\s.?!]*$)'
+  when 'french' then 'qu[''’]est[-\s]ce\s+qu(?:e|[''’])|c[''’]est\s+quoi,?|que\s+(?:signifie'
+    '|veut\s+dire)|qui\s+est|ce\s+qu[''’]est|définis(?:sez)?|(?:la\s+)?définition\s+d(?:e|[''’])'
+  when 'spanish' then '(?:qu[ée]|qui[ée]n)\s+(?:es|son|era|fue|significa|quiere\s+decir)'
+    '(?:\s+exactamente)?|defin[ea]|(?:la\s+)?definición\s+de'
+  when 'russian' then '[Чч]то\s+(?:такое|значит|означает)|[Кк]то\s+так(?:ой|ая|ие)'
+    '|(?:[Дд]ай(?:те)?\s+)?[Оо]пределение'
+  else 'wh(?:at|o)(?:\s+exactly)?(?:\s+(?:is|are|was|were)|[''’]s)(?:\s+exactly)?(?:\s+meant\s+by'
+    '|(?:\s+the)?\s+(?:meaning|definition)\s+of)?|(?:the\s+)?(?:meaning|definition)\s+of'
+    '|what\s+do(?:es)?(?:\s+you\s+mean\s+by'
+    '|(?=.*\s(?:mean|stand\s+for)(?:\s+in\s[^?!]+)?[\s.?!]*$))'
+    '|wh(?:at|o)(?=\s.*\s(?:is|are|was|were|means)[\s.?!]*$)'
+    '|(?:define|explain|describe)(?=\s)(?!\s+(?:how|wh\w+|if)\M)'
+    '|(?=\S+(?:\s+\S+)?[\s.?!]*$)(?!(?:how|wh\w+)\M)' end;
+
+-- Returns what a question asks the meaning of, as the salt in "What is a salt?", with that in which
+-- it has it, as in "What does salt mean in cryptography?", by the language of a text configuration;
+-- null where it asks something else. The question is without its courtesy.
 create or replace function ragdb_internal.asked_meaning(question text, config text) returns text
 language sql immutable parallel safe
-return (pg_catalog.regexp_match(question,
-  '^[\s¿]*(?:' || case config
-    when 'german' then '(?:was|wer)\s+(?:ist|sind|war(?:en)?|bedeute[nt]|hei(?:ß|ss)t)'
-    when 'french' then '(?:qu[''’]est[-\s]ce\s+qu(?:e|[''’])|que\s+signifie|qui\s+est)'
-    when 'spanish' then '(?:qu[ée]|qui[ée]n)\s+(?:es|son|era|fue|significa)'
-    when 'russian' then '(?:[Чч]то\s+(?:такое|значит|означает)|[Кк]то\s+так(?:ой|ая|ие))'
-    else '(?:wh(?:at|o)(?:\s+(?:is|are|was|were)|[''’]s)|define'
-      '|what\s+do(?:es)?(?=.*\s(?:mean|stand\s+for)[\s?]*$))' end
-    || ')\s*([^.!?]+?)(?:\s+(?:mean|stand\s+for))?[\s?]*$', 'i'))[1];
+return (
+  select m.said[1] || coalesce(m.said[2], '')
+  from pg_catalog.regexp_match(question,
+    '^[\s¿]*(?:' || ragdb_internal.before_meaning(config) || ')\s*((?:[^.!?]|[.](?=\S))+?)'
+    '(?:\s+(?:means?|stands?\s+for|is|are|was|were|ist|sind|bedeutet)(\s+in\s[^.!?]+?)?)?'
+    '[\s.?!]*$', 'i') m (said));
 
 -- Returns a question without the words that its answer seldom repeats: its courtesy; those that
 -- ask what something is; those that ask for a measure, such as "how long", in English and German

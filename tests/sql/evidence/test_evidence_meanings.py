@@ -84,7 +84,18 @@ def test_most_sentences_that_speak_of_a_thing_do_not_say_what_it_is(
     ("question", "config", "asked"),
     [
         ("What is a salt?", "english", "a salt"),
-        ("Could you please tell me what a salt is?", "english", None),
+        ("Could you please tell me what a salt is?", "english", "a salt"),
+        ("What exactly is a salt?", "english", "a salt"),
+        ("What is meant by salt?", "english", "salt"),
+        ("What is the definition of a salt?", "english", "a salt"),
+        ("What do you mean by salt?", "english", "salt"),
+        ("What does salt mean in cryptography?", "english", "salt in cryptography"),
+        ("Explain salts.", "english", "salts"),
+        ("Explain how a salt is made.", "english", None),
+        ("What is Node.js?", "english", "Node.js"),
+        ("salt", "english", "salt"),
+        ("Who wins?", "english", None),
+        ("How gifts are refunded", "english", None),
         ("Please, what is the capital of France?", "english", "the capital of France"),
         ("What does CORS stand for", "english", "CORS"),
         ("What does the server do?", "english", None),
@@ -92,6 +103,13 @@ def test_most_sentences_that_speak_of_a_thing_do_not_say_what_it_is(
         ("How does a salt work?", "english", None),
         ("We use bcrypt. What is a salt?", "english", None),
         ("Was bedeutet CORS?", "german", "CORS"),
+        ("Was genau ist ein Salz?", "german", "ein Salz"),
+        ("Kannst du mir erklären, was ein Salz ist?", "german", "ein Salz"),
+        ("Was versteht man unter einem Salz?", "german", "einem Salz"),
+        ("C’est quoi un sel ?", "french", "un sel"),
+        ("Que veut dire CORS ?", "french", "CORS"),
+        ("¿Qué quiere decir CORS?", "spanish", "CORS"),
+        ("Definición de sal", "spanish", "sal"),
         ("Кто такой Тесла?", "russian", "Тесла"),
     ],
 )
@@ -103,6 +121,64 @@ def test_a_question_that_asks_what_something_is(
         "select ragdb_internal.asked_meaning(ragdb_internal.asked_for(%s), %s)", question, config,
     )  # fmt: skip
     assert told == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "config", "sense"),
+    [
+        ("What is a salt in cryptography?", "english", ["a salt", "cryptography"]),
+        ("What does salt mean in web security?", "english", ["salt", "web security"]),
+        ("What is a man in the middle attack?", "english", ["a man in the middle attack", None]),
+        ("What was the sum in 1990?", "english", ["the sum in 1990", None]),
+        ("Was ist ein Salz in Rust?", "german", ["ein salz", "rust"]),
+        ("Que signifie sel en Rust ?", "french", ["sel", "rust"]),
+        ("Who sells salt in Rust?", "english", None),
+    ],
+)
+def test_that_in_which_it_has_a_meaning_is_told_apart(
+    any_db: Connection, question: str, config: str, sense: list[str | None] | None
+) -> None:
+    assert sense == scalar(any_db, "select ragdb_internal.asked_sense(%s, %s)", question, config)
+
+
+RUST = (
+    "# Ownership\n\nIn Rust nobody can do without ownership, and Rust has it always."
+    "\n\n## The rules\n\nOwnership is a set of rules for memory. Keep them in mind."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "begins"),
+    [
+        ("What is ownership in Rust?", "Ownership is a set"),
+        ("What does ownership mean in Rust?", "Ownership is a set"),
+        ("Can you tell me what ownership is?", "Ownership is a set"),
+        ("Explain ownership.", "Ownership is a set"),
+        ("ownership", "Ownership is a set"),
+    ],
+)
+def test_a_definition_answers_though_another_sentence_also_names_that_in_which_it_holds(
+    any_db: Connection, question: str, begins: str
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", RUST)
+    row = alike(base, "docs", question, sentences=1)
+    assert (row.status, row.answer[: len(begins)]) == ("answered", begins)
+
+
+def test_a_definition_of_another_field_has_not_the_field_asked_for(db: Connection) -> None:
+    evidence = {"chunks": [{"chunk_id": "c", "source_id": "a.md", "text": RUST}]}
+    supports = [
+        scalar(
+            db,
+            "select (ragdb.answer_from_evidence(%s, %s, min_support => 0) ->> 'support')::float8",
+            f"What is ownership in {field}?",
+            json.dumps(evidence),
+        )
+        for field in ("Rust", "property law")
+    ]
+    assert supports[0] > 0.6 > supports[1]
 
 
 @pytest.mark.parametrize(
