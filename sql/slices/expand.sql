@@ -6,24 +6,13 @@
 -- chunks lie in 4,096 buckets by their number, so that a look into one is short.
 create type ragdb_internal.met_bucket as (chunk_nos integer[]);
 
--- Tells whether a chunk is a parent or child of one of some others.
-create or replace function ragdb_internal.is_beside(
-  corpus_id integer, hubs integer[], chunk_no integer)
-returns boolean
-language sql stable parallel safe
-return exists (select from ragdb.edges e
-    where e.corpus_id = is_beside.corpus_id
-      and e.parent_no = any (is_beside.hubs) and e.child_no = is_beside.chunk_no)
-  or exists (select from ragdb.edges e
-    where e.corpus_id = is_beside.corpus_id
-      and e.child_no = any (is_beside.hubs) and e.parent_no = is_beside.chunk_no);
-
 -- Returns the chunks that a complete policy admits around an anchor, in order of selection, with
 -- their distance of discovery. The frontier is a binary heap, because PL/pgSQL changes one element
 -- of its own array in constant time. It would copy the array into every function that it called, so
 -- the heap and the met chunks stay in this one body. Two shortcuts change no result. Of more than
--- max_nodes neighbours only the best max_nodes are met: the others could never be taken, and v_hubs
--- keeps them out. Where every parent of a chunk has been expanded, all its siblings have been met.
+-- max_nodes neighbours only the best max_nodes that are new are met: the others could never be
+-- taken, and v_hubs keeps them out. Where every parent of a chunk has been expanded, all its
+-- siblings have been met.
 create or replace function ragdb_internal.expand_slice(
   corpus_id integer, anchor_no integer, policy jsonb)
 returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
@@ -121,7 +110,9 @@ begin
       greatest(cardinality(v_parents), cardinality(v_children)) > v_rules.max_nodes;
     if v_is_hub then
       v_neighbours := array(select b from ragdb_internal.slice_best_neighbours(
-        v_corpus, v_taken.chunk_no, v_taken.nearness - 1, v_rules) b);
+        v_corpus, v_taken.chunk_no,
+        array(select u from unnest(v_met) m cross join unnest(m.chunk_nos) u),
+        v_hubs, v_taken.nearness - 1, v_rules) b);
     else
       v_neighbours := v_parents || v_children;
     end if;

@@ -2,24 +2,43 @@
 -- (lateral, offset 0): how many there are in a corpus that the planner has not seen decides
 -- nothing.
 
+-- Tells whether a chunk is a parent or child of one of some others.
+create or replace function ragdb_internal.is_beside(
+  corpus_id integer, hubs integer[], chunk_no integer)
+returns boolean
+language sql stable parallel safe
+return exists (select from ragdb.edges e
+    where e.corpus_id = is_beside.corpus_id
+      and e.parent_no = any (is_beside.hubs) and e.child_no = is_beside.chunk_no)
+  or exists (select from ragdb.edges e
+    where e.corpus_id = is_beside.corpus_id
+      and e.child_no = any (is_beside.hubs) and e.parent_no = is_beside.chunk_no);
+
 -- Returns the max_nodes chunks of the highest priority at a distance (nearness is minus the
--- distance), then of the larger id. The ids are read only of what may be among the best: of a
--- crowd, few.
+-- distance), then of the larger id, of those that are beside no hub. The ids are read only of what
+-- may be among the best: of a crowd, few. So are the edges to hubs: in the order of priority
+-- (offset 0), until there are enough.
 create or replace function ragdb_internal.slice_best(
-  corpus_id integer, chunk_nos integer[], nearness integer, rules ragdb_internal.slice_rules)
+  corpus_id integer, chunk_nos integer[], hubs integer[], nearness integer,
+  rules ragdb_internal.slice_rules)
 returns setof integer
 language sql stable parallel safe
 begin atomic
   select c.chunk_no
     from (
-      select n.chunk_no,
-          ragdb_internal.slice_priority(t.phase, t.salience, slice_best.nearness, rules)
-            as priority
-        from pg_catalog.unnest(slice_best.chunk_nos) n (chunk_no)
-        left join lateral (
-          select t.phase, t.salience from ragdb.turns t
-            where t.corpus_id = slice_best.corpus_id and t.chunk_no = n.chunk_no
-            offset 0) t on true
+      select n.chunk_no, n.priority
+        from (
+          select n.chunk_no,
+              ragdb_internal.slice_priority(t.phase, t.salience, slice_best.nearness, rules)
+                as priority
+            from pg_catalog.unnest(slice_best.chunk_nos) n (chunk_no)
+            left join lateral (
+              select t.phase, t.salience from ragdb.turns t
+                where t.corpus_id = slice_best.corpus_id and t.chunk_no = n.chunk_no
+                offset 0) t on true
+            order by 2 desc offset 0) n
+        where slice_best.hubs = '{}'
+          or not ragdb_internal.is_beside(slice_best.corpus_id, slice_best.hubs, n.chunk_no)
         order by 2 desc fetch first ((rules).max_nodes) rows with ties) b
     cross join lateral (
       select c.chunk_no, c.chunk_id from ragdb.chunks c
@@ -28,24 +47,29 @@ begin atomic
     order by b.priority desc, c.chunk_id desc limit (rules).max_nodes;
 end;
 
--- Returns the max_nodes best parents and the max_nodes best children of a chunk. Parents and
--- children apart, because either side alone may be the crowd.
+-- Returns the max_nodes best parents and the max_nodes best children of a chunk, of those that are
+-- not met yet: neither among met nor beside a hub. Parents and children apart, because either side
+-- alone may be the crowd. What was met has the priority of where it was met, and leaves its place
+-- among the best here to another.
 create or replace function ragdb_internal.slice_best_neighbours(
-  corpus_id integer, chunk_no integer, nearness integer, rules ragdb_internal.slice_rules)
+  corpus_id integer, chunk_no integer, met integer[], hubs integer[], nearness integer,
+  rules ragdb_internal.slice_rules)
 returns setof integer
 language sql stable parallel safe
 begin atomic
   select p from ragdb_internal.slice_best(slice_best_neighbours.corpus_id, array(
-      select distinct e.parent_no from ragdb.edges e
+      select e.parent_no from ragdb.edges e
         where e.corpus_id = slice_best_neighbours.corpus_id
-          and e.child_no = slice_best_neighbours.chunk_no),
-    slice_best_neighbours.nearness, rules) p
+          and e.child_no = slice_best_neighbours.chunk_no
+      except select pg_catalog.unnest(slice_best_neighbours.met)),
+    slice_best_neighbours.hubs, slice_best_neighbours.nearness, rules) p
   union all
   select c from ragdb_internal.slice_best(slice_best_neighbours.corpus_id, array(
-      select distinct e.child_no from ragdb.edges e
+      select e.child_no from ragdb.edges e
         where e.corpus_id = slice_best_neighbours.corpus_id
-          and e.parent_no = slice_best_neighbours.chunk_no),
-    slice_best_neighbours.nearness, rules) c;
+          and e.parent_no = slice_best_neighbours.chunk_no
+      except select pg_catalog.unnest(slice_best_neighbours.met)),
+    slice_best_neighbours.hubs, slice_best_neighbours.nearness, rules) c;
 end;
 
 -- Returns the max_siblings other children of some parents of a chunk, by salience, then smaller id.

@@ -171,9 +171,37 @@ CHILD_AND_SIBLING = (
     },
 )
 
+# the best children of a hub were met before it, from farther away, where they count for less
+MET_FROM_AFAR = (
+    {
+        **dict.fromkeys(range(1, 5), ("synthesis", 0.5)),
+        **dict.fromkeys(range(5, 13), ("exploration", 0.5)),
+        13: ("exploration", 1.0),
+        **dict.fromkeys(range(14, 22), ("exploration", 0.3)),
+    },
+    {(1, 2), (2, 3), (3, 4), (1, 13)}
+    | {(4, n) for n in range(5, 13)}
+    | {(13, n) for n in [*range(5, 13), *range(14, 22)]},
+    1,
+    DEFAULT | {"max_nodes": 8, "include_siblings": False},
+)
+
+# the same of two hubs that share children: what one leaves out is not the best of the other
+HUBS_THAT_SHARE = (
+    {
+        **MET_FROM_AFAR[0],
+        **dict.fromkeys(range(22, 40), ("exploration", 0.5)),
+    },
+    MET_FROM_AFAR[1] | {(4, n) for n in range(22, 40)} | {(13, n) for n in range(22, 40)},
+    1,
+    MET_FROM_AFAR[3],
+)
+
 
 @given(graph=graphs())
 @example(graph=CHILD_AND_SIBLING)
+@example(graph=MET_FROM_AFAR)
+@example(graph=HUBS_THAT_SHARE)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_selection_is_that_of_the_plain_algorithm(db: Connection, graph: Any) -> None:
     turns, edges, anchor, policy = graph
