@@ -54,14 +54,25 @@ end $$;
 
 -- Returns what a row of a corpus that was written says has changed: d and the numbers of documents,
 -- s and the uri of a source. A chunk that goes takes its turn, edges and embedding along, and its
--- document is noted by itself.
+-- document is noted by itself. A document moves with its added edges, which say where the chunk at
+-- the other end stands: it has changed when that chunk has.
 create or replace function ragdb_internal.changed_keys(
   corpus_id integer, kind text, changed jsonb)
 returns text[]
 language sql stable parallel safe
 return case changed_keys.kind
   when 'document' then array['d ' || (changed ->> 'doc_no')]
-  when 'chunk' then array['d ' || (changed ->> 'doc_no')]
+  when 'chunk' then array['d ' || (changed ->> 'doc_no')] || array(
+    select distinct 'd ' || c.doc_no
+    from (
+      select e.child_no as chunk_no from ragdb.edges e
+      where e.corpus_id = changed_keys.corpus_id
+        and e.parent_no = (changed ->> 'chunk_no')::integer and e.is_added
+      union all
+      select e.parent_no from ragdb.edges e
+      where e.corpus_id = changed_keys.corpus_id
+        and e.child_no = (changed ->> 'chunk_no')::integer and e.is_added) n
+      join ragdb.chunks c on c.corpus_id = changed_keys.corpus_id and c.chunk_no = n.chunk_no)
   when 'source' then array['d ' || (changed ->> 'doc_no'), 's ' || (changed ->> 'uri')]
   when 'synonym' then '{}'
   else array(

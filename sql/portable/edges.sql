@@ -55,6 +55,29 @@ return (
       and placed_chunk.place ->> 1 ~ '^[0-9]{1,9}$'
       and c.ordinal = (placed_chunk.place ->> 1)::integer);
 
+-- Has edges that documents say, and that are there so, be added ones, on record: they were added
+-- before a document came to say them, and stay when it no longer does.
+create or replace function ragdb_internal.mark_added(
+  corpus_id integer, edges ragdb_internal.chunk_edge[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+as $$
+declare
+  v_marked ragdb_internal.chunk_edge[];
+begin
+  with marked as (
+    update ragdb.edges e set is_added = true from unnest(edges) g
+      where e.corpus_id = mark_added.corpus_id and e.parent_no = g.parent_no
+        and e.child_no = g.child_no and e.edge_type = g.edge_type and not e.is_added
+      returning g.*
+  )
+  select array_agg(row(m.*)::ragdb_internal.chunk_edge) into v_marked from marked m;
+  perform ragdb_internal.record_edges(mark_added.corpus_id, v_marked, true);
+end $$;
+
 -- Joins the chunks of an import by the added edges whose other end is there. What does not come in
 -- here shows in the digest. Raises RG412.
 create or replace function ragdb_internal.import_edges(corpus_id integer, documents jsonb)
@@ -65,7 +88,8 @@ set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 as $$
 begin
-  perform ragdb_internal.join_chunks(import_edges.corpus_id, z.edges)
+  perform ragdb_internal.join_chunks(import_edges.corpus_id, z.edges),
+      ragdb_internal.mark_added(import_edges.corpus_id, z.edges)
     from (
       select array_agg(distinct row(e.parent_no, e.child_no, e.edge_type)
           ::ragdb_internal.chunk_edge) as edges

@@ -32,7 +32,7 @@ from ragdb.models import encoders
 from ragdb.models.worker import Worker
 from ragdb.portable import mover
 from tests.conftest import Server
-from tests.portable.test_portable import document, fill, said
+from tests.portable.test_portable import chunked, document, fill, said
 from tests.sql.conversations import message
 
 WORDS = ("pump", "valve", "grinder", "filter", "pressure", "deposit", "tank", "oil", "seal")
@@ -275,6 +275,34 @@ def test_the_same_bytes_under_two_names_move_in_two_pages(
         before = hits(source, "copied")
         assert mover.move(source, target, "copied").pages == 2
         assert hits(target, "copied") == before
+    source.connection.close()
+
+
+def test_a_document_moves_again_where_what_it_was_joined_to_has_moved_within_its_own(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mover, "SMALL", 1)
+    texts = ["pump", "valve"]
+
+    def rewrite(when: str, step: str) -> None:
+        if (when, step) == ("after", "move_page") and len(texts) == 2:
+            texts.insert(0, "oil")
+            with ragdb.connect(pair[0]) as writer:
+                writer.put_documents("joined", [chunked("b.txt", texts)])
+
+    with ragdb.connect(pair[0]) as db:
+        db.create_corpus("joined")
+        db.put_documents("joined", [chunked("a.txt", ["seal"]), chunked("b.txt", texts)])
+        (seal,) = db.document_chunks("joined", "a.txt")
+        _, valve = db.document_chunks("joined", "b.txt")
+        db.add_edges("joined", [{"parent": seal.chunk_id, "child": valve.chunk_id}])
+    source = between(pair[0], rewrite)
+    with ragdb.connect(pair[1]) as target:
+        mover.move(source, target, "joined")
+        assert [e.child_id for e in target.get_children("joined", seal.chunk_id)] == [
+            valve.chunk_id
+        ]
+        assert [c.text for c in target.document_chunks("joined", "b.txt")] == texts
     source.connection.close()
 
 

@@ -101,6 +101,17 @@ def document(uri: str, text: str, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
+def chunked(uri: str, texts: list[str]) -> dict[str, Any]:
+    """A document with a chunk for each text."""
+    whole = "\n\n".join(texts)
+    starts = [len("\n\n".join([*texts[:n], ""])) for n in range(len(texts))]
+    chunks = [
+        {"text": text, "tokens": 1, "start": start, "end": start + len(text), "heading": []}
+        for text, start in zip(texts, starts, strict=True)
+    ]
+    return document(uri, whole, chunks=chunks)
+
+
 class Original:
     """A filled database and its export."""
 
@@ -1043,6 +1054,30 @@ def test_a_link_to_a_conversation_survives_the_conversation_being_put_again(
         talk = conversation([message(1, text="Another beginning.")])
         put(db.connection, "house", talk)
         assert db.connection.execute(edges).fetchone() == (1,)
+
+
+def test_an_added_edge_that_a_document_says_too_comes_back_as_an_added_one(
+    any_clone: str, tmp_path: Path
+) -> None:
+    with ragdb.connect(any_clone) as db:
+        db.create_corpus("fruit")
+        db.put_documents("fruit", [chunked("a.txt", ["apple", "pear", "plum"])])
+        apple, _, plum = (row.chunk_id for row in db.document_chunks("fruit", "a.txt"))
+        db.add_edges("fruit", [{"parent": apple, "child": plum, "edge_type": "default"}])
+        db.put_documents("fruit", [chunked("a.txt", ["apple", "plum"])])  # which says the edge
+        db.export_file("fruit", tmp_path / "fruit.gz")
+        db.import_file(tmp_path / "fruit.gz", corpus="copy")
+        apple, plum = (row.chunk_id for row in db.document_chunks("copy", "a.txt"))
+
+        def from_apple() -> set[tuple[str, bool]]:
+            return {(row.child_id, row.is_added) for row in db.get_children("copy", apple)}
+
+        assert from_apple() == {(plum, True)}
+        # and stays where the document no longer says it
+        db.put_documents("copy", [chunked("a.txt", ["apple", "fig", "plum"])])
+        assert from_apple() > {(plum, True)}
+        assert db.check_corpus("copy") == []
+        assert db.verify(checks=["edges"]) == []
 
 
 # ── on the command line ─────────────────────────────────────────────────────────────────────────
