@@ -44,13 +44,20 @@ return (
     answer, pg_catalog.lower(r) + 1, pg_catalog.upper(r) - pg_catalog.lower(r))))), 0)
   from pg_catalog.unnest(spans) r);
 
--- Whether each number of what is said stands in one of some texts. A decimal point or comma may
--- follow the number in the chunk, where no digit comes after it.
+-- Returns the numbers of a text, each as it is written. A decimal point or comma that no digit
+-- follows ends a sentence, and not a number.
+create or replace function ragdb_internal.numbers_in(text text) returns setof text
+language sql immutable parallel safe
+begin atomic
+  select m.number[1]
+  from pg_catalog.regexp_matches(numbers_in.text, '[0-9]+(?:[.,][0-9]+)*', 'g') m (number);
+end;
+
+-- Whether each number of what is said stands in one of some texts.
 create or replace function ragdb_internal.has_numbers(said text, texts text[]) returns boolean
 language sql immutable parallel safe
 return not exists (
-  select from pg_catalog.regexp_matches(said, '[0-9]+(?:[.,][0-9]+)*', 'g') m (number)
-  where not exists (
-    select from pg_catalog.unnest(texts) t (text)
-    where t.text ~ ('(^|[^0-9.,]|[^0-9][.,])' || pg_catalog.replace(m.number[1], '.', '\.')
-      || '($|[^0-9.,]|[.,]($|[^0-9]))')));
+  select ragdb_internal.numbers_in(said)
+  except
+  select n.number from pg_catalog.unnest(texts) t (text)
+    cross join lateral ragdb_internal.numbers_in(t.text) n (number));

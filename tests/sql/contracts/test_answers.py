@@ -108,6 +108,25 @@ def test_a_chunk_that_a_span_cites_twice_is_one_cited_chunk(any_db: Connection) 
     assert found["citedChunkIds"] == ["refunds"]
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "holds"),
+    [
+        ("9" * 50_000, "It is 9.", False),  # too long for a regular expression
+        ("9" * 50_000, f"It is {'9' * 50_000}.", True),
+        (".5 per cent", ".5 per cent is paid", True),
+        ("1,000 or 2", "1,000,000 or 2.5", False),
+        ("1,000 or 2", "from 2, or 1,000.", True),
+    ],
+)
+def test_a_number_is_looked_up_as_it_is_written(
+    any_db: Connection, said: str, text: str, holds: bool
+) -> None:
+    found = answer(
+        any_db, said, [(0, len(said), ["c"], True)], [given_chunk("c", text)], lexicalSupport=False
+    )
+    assert found["numbersGrounded"] is holds
+
+
 def test_a_number_that_no_cited_chunk_has_is_seen(any_db: Connection) -> None:
     for text, holds in (("Refunds are allowed for 30 days.", True), ("Refunds: 3 days", False)):
         spans = [(0, len(text), ["refunds"], True)]
