@@ -150,3 +150,61 @@ begin
           'for anything else';
   end if;
 end $$;
+
+-- Refuses stored replies and branches that lead back to where they began. Upwards: a reply has few
+-- turns above it, and may have many below. A cycle has a new edge. Raises RG412.
+create or replace function ragdb_internal.check_acyclic(
+  corpus_id integer, edges ragdb_internal.chunk_edge[])
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
+as $$
+#variable_conflict use_column
+declare
+  v_above integer[];
+  v_children integer[];
+  v_parents integer[];
+begin
+  with recursive above as (
+    select g.child_no as chunk_no from unnest(edges) g where g.edge_type in ('reply', 'branch')
+    union
+    select e.parent_no from above a
+      cross join lateral (select o.parent_no from ragdb.edges o
+        where o.corpus_id = check_acyclic.corpus_id and o.child_no = a.chunk_no
+          and o.edge_type in ('reply', 'branch') offset 0) e
+  )
+  select array_agg(a.chunk_no) into v_above from above a;
+  select array_agg(n.chunk_no), array_agg(e.parent_no) into v_children, v_parents
+    from unnest(v_above) n (chunk_no)
+    cross join lateral (select distinct o.parent_no from ragdb.edges o
+      where o.corpus_id = check_acyclic.corpus_id and o.child_no = n.chunk_no
+        and o.edge_type in ('reply', 'branch') offset 0) e;
+  if v_above is not null then
+    perform ragdb_internal.turn_depths(
+      check_acyclic.corpus_id, v_above, v_children, v_parents);
+  end if;
+end $$;
+
+-- Refuses stored replies and branches that form a cycle by edges that were added to some turns:
+-- those of a conversation alone are refused before. Raises RG412.
+create or replace function ragdb_internal.check_joined(
+  corpus_id integer, turns ragdb_internal.parsed_turn[])
+returns void
+language sql stable parallel safe
+set plan_cache_mode = auto
+set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
+return ragdb_internal.check_acyclic(check_joined.corpus_id, array(
+  select row(e.parent_no, e.child_no, e.edge_type)::ragdb_internal.chunk_edge
+    from pg_catalog.unnest(array[check_joined.corpus_id]) n (corpus_id)
+    cross join pg_catalog.unnest(check_joined.turns) t
+    cross join lateral (
+      select c.chunk_no from ragdb.chunks c
+        where c.corpus_id = n.corpus_id and c.chunk_id = t.chunk_id offset 0) c
+    cross join lateral (
+      select h.parent_no, h.child_no, h.edge_type from ragdb.edges h
+        where h.corpus_id = n.corpus_id and h.child_no = c.chunk_no and h.is_added
+        offset 0) e));

@@ -198,6 +198,7 @@ begin
     ragdb_internal.renew_statistics('{ragdb.turns}');
   perform ragdb_internal.store_edges(v_corpus.corpus_id, v_turns, v_edges),
     ragdb_internal.renew_statistics('{ragdb.edges}');
+  perform ragdb_internal.check_joined(v_corpus.corpus_id, v_turns);
   perform ragdb_internal.tell_turns(v_corpus.corpus_id, v_events);
   perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
     select distinct t.session_id from unnest(v_turns) t));

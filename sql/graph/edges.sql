@@ -76,43 +76,6 @@ begin
         where c.corpus_id = numbered_ends.corpus_id and c.chunk_id = g.child_id offset 0) k);
 end $$;
 
--- Refuses stored replies and branches that lead back to where they began. Upwards: a reply has few
--- turns above it, and may have many below. A cycle has a new edge. Raises RG412.
-create or replace function ragdb_internal.check_acyclic(
-  corpus_id integer, edges ragdb_internal.chunk_edge[])
-returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
-set enable_seqscan = off
-set cpu_index_tuple_cost = 1000
-as $$
-#variable_conflict use_column
-declare
-  v_above integer[];
-  v_children integer[];
-  v_parents integer[];
-begin
-  with recursive above as (
-    select g.child_no as chunk_no from unnest(edges) g where g.edge_type in ('reply', 'branch')
-    union
-    select e.parent_no from above a
-      cross join lateral (select o.parent_no from ragdb.edges o
-        where o.corpus_id = check_acyclic.corpus_id and o.child_no = a.chunk_no
-          and o.edge_type in ('reply', 'branch') offset 0) e
-  )
-  select array_agg(a.chunk_no) into v_above from above a;
-  select array_agg(n.chunk_no), array_agg(e.parent_no) into v_children, v_parents
-    from unnest(v_above) n (chunk_no)
-    cross join lateral (select distinct o.parent_no from ragdb.edges o
-      where o.corpus_id = check_acyclic.corpus_id and o.child_no = n.chunk_no
-        and o.edge_type in ('reply', 'branch') offset 0) e;
-  if v_above is not null then
-    perform ragdb_internal.turn_depths(
-      check_acyclic.corpus_id, v_above, v_children, v_parents);
-  end if;
-end $$;
-
 -- Derives what edges that were added or removed change. A reply within a session moves what is
 -- below it; any other edge changes the child alone.
 create or replace function ragdb_internal.derive_joined(

@@ -290,6 +290,13 @@ def test_a_reply_that_is_added_moves_what_is_below(talk: Connection) -> None:
     add(talk, edge(uuid(3), uuid(4), "reply"))
     log = conversation([message(3, [4]), message(4)], uri="session:s1")
     refused(talk, "RG412", "cycle", lambda: put(talk, "chat", log))
+    # one that leads through another session too
+    put(talk, "chat", conversation([message(1), message(2, [1]), message(5), message(6)]))
+    add(talk, edge(uuid(5), uuid(11), "reply"), edge(uuid(11), uuid(6), "branch"))
+    log = conversation([message(1), message(2, [1]), message(5, [6]), message(6)])
+    refused(talk, "RG412", "cycle", lambda: put(talk, "chat", log))
+    log["messages"][2]["parents"] = [{"id": uuid(6), "edge_type": "reference"}]
+    put(talk, "chat", log)
 
 
 @pytest.mark.parametrize(

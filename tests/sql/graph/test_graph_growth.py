@@ -100,6 +100,24 @@ def made(db: Connection, turns: Sequence[dict[str, Any]]) -> dict[str, list[Any]
     }
 
 
+def test_what_is_left_of_a_session_is_what_it_would_be_without_what_went(
+    any_db: Connection,
+) -> None:
+    first = [message(1, text="An error."), message(2, [1], text="The plan: step one.")]
+    # the reply of the one that goes becomes a root, and the first phase is not a new one
+    more = [message(3, text="An error again."), message(4, [3], text="Fix it.")]
+    any_db.execute("select ragdb.create_corpus('chat')")
+    append(any_db, "chat", more)
+    alone = any_db.execute(TURN, {"corpus": "chat"}).fetchall()
+    any_db.execute("select ragdb.delete_source('chat', 'session:s1')")
+    put(any_db, "chat", conversation(first))
+    append(any_db, "chat", [more[0] | {"parents": [uuid(2)]}, more[1]])
+    any_db.execute("select ragdb.delete_source('chat', 'chat.jsonl#s1')")
+    left = any_db.execute(TURN, {"corpus": "chat"}).fetchall()
+    assert [row[4:9] for row in left] == [row[4:9] for row in alone]
+    assert [row[11] for row in left] == [row[11] for row in alone] == [None, uuid(3)]
+
+
 def embed(db: Connection, ids: Sequence[str]) -> None:
     """Give turns one of five vectors each, by their number."""
     vectors = [x for i in ids for x in VECTORS[int(i[-4:], 16) * 7 % 5 + 1]]
