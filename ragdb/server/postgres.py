@@ -249,19 +249,28 @@ def _check_named() -> None:
 
 @cache
 def _system_user() -> str:
-    import pwd
-
+    if _has_system_user():
+        return SYSTEM_USER
     try:
-        pwd.getpwnam(SYSTEM_USER)
-    except KeyError:
-        try:
-            subprocess.run(["useradd", "--system", SYSTEM_USER], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
+        subprocess.run(["useradd", "--system", SYSTEM_USER], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        # another process may have made it meanwhile
+        if not _has_system_user():
             raise EmbeddedError(
                 f"user {SYSTEM_USER}, as which root runs the server, cannot be made ({error});"
                 " make it, or run ragdb as another user than root"
             ) from None
     return SYSTEM_USER
+
+
+def _has_system_user() -> bool:
+    import pwd
+
+    try:
+        pwd.getpwnam(SYSTEM_USER)
+    except KeyError:
+        return False
+    return True
 
 
 @cache

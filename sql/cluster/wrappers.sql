@@ -155,7 +155,7 @@ language sql stable parallel safe
 return pg_catalog.format(
   E'create %s ragdb_at.%I(%s) %s language plpgsql\n'
   'set search_path = pg_catalog, pg_temp set datestyle = ''ISO, YMD'''
-  ' set intervalstyle = postgres\n'
+  ' set intervalstyle = postgres set extra_float_digits = 1\n'
   'as $wrapper$\n#variable_conflict use_variable\ndeclare\n'
   '  v_call constant text := %L;\n  v_arguments constant text[] := array[%s]::text[];\n'
   '  v_columns constant text := %L;\n  v_nodes constant integer[] := %s;\n'

@@ -71,7 +71,7 @@ begin
     having count(*) > 0
     union all
     select run.corpus_id, run.run_id, 0, 'citation_coverage',
-      coalesce(sum(m.value * c.hits) / nullif(sum(c.hits), 0), 0)
+      coalesce(sum(m.value * c.hits order by c.case_no) / nullif(sum(c.hits), 0), 0)
     from ragdb.eval_case_results c
       left join ragdb.eval_metrics m on m.corpus_id = c.corpus_id and m.run_id = c.run_id
         and m.case_no = c.case_no and m.metric = 'citation_coverage'

@@ -556,6 +556,27 @@ def test_root_is_told_that_the_user_of_the_server_cannot_be_made(
         postgres._system_user.cache_clear()
 
 
+def test_a_user_of_the_server_that_another_process_makes_at_that_moment_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = pwd.getpwnam("root")
+    asked: list[str] = []
+
+    def getpwnam(name: str) -> pwd.struct_passwd:
+        asked.append(name)
+        if len(asked) == 1:
+            raise KeyError(name)
+        return found
+
+    monkeypatch.setattr(pwd, "getpwnam", getpwnam)
+    monkeypatch.setattr(postgres, "SYSTEM_USER", "root")  # useradd says that it is there
+    postgres._system_user.cache_clear()
+    try:
+        assert postgres._system_user() == "root"
+    finally:
+        postgres._system_user.cache_clear()
+
+
 def test_a_first_start_that_was_killed_is_done_again(home: Path) -> None:
     draft = home / "again.draft"
     draft.mkdir()

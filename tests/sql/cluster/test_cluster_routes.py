@@ -157,6 +157,12 @@ def test_a_corpus_is_placed_where_the_fewest_are_and_nothing_says_so(router: Con
             router.execute(statement)
 
 
+def test_a_number_arrives_as_it_was_given_in_any_session(router: Connection) -> None:
+    router.execute("set local extra_float_digits = -10")
+    router.execute("select ragdb_at.create_corpus('exact', k1 => 1.234567891234567)")
+    assert one(router, "select k1 = 1.234567891234567 from ragdb.corpora where name = 'exact'")
+
+
 def test_a_page_of_corpora_is_of_all_nodes(router: Connection) -> None:
     router.execute(NODE.replace("at_1", "at_2").replace("(1)", "(2)"))
     # each node has a copy of what is at the other, as after a move
