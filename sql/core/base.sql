@@ -113,7 +113,7 @@ begin
       where l.name = ragdb_internal.removal(tg_table_name, pg_current_xact_id())) then
     return old;
   end if;
-  raise exception '% of ragdb.% is refused', lower(tg_op), tg_table_name
+  raise exception '% of ragdb.% is refused', lower(tg_op collate "C"), tg_table_name
     using errcode = 'RG414',
       detail = 'the rows of this table are append-only, for their owner too',
       hint = case

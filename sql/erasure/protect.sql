@@ -58,7 +58,7 @@ begin
   then
     return new;
   end if;
-  raise exception '% of ragdb.% is refused', lower(tg_op), tg_table_name
+  raise exception '% of ragdb.% is refused', lower(tg_op collate "C"), tg_table_name
     using errcode = 'RG414', detail = 'rows that are evidence are append-only, for their owner too',
       hint = 'they go with their document, on record: ragdb.delete_document()';
 end $$;

@@ -76,7 +76,7 @@ comment on function ragdb.list_evals is
 create or replace function ragdb_internal.case_name(query text, digits integer) returns text
 language sql immutable parallel safe
 return coalesce(nullif(pg_catalog.btrim(pg_catalog.left(pg_catalog.regexp_replace(
-    pg_catalog.lower(query), '[^a-z0-9]+', '-', 'g'), 40), '-'), '') || '-', '')
+    pg_catalog.lower(query collate "C"), '[^a-z0-9]+', '-', 'g'), 40), '-'), '') || '-', '')
   || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(query)), 'hex'),
     digits);
 

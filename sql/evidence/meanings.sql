@@ -62,7 +62,7 @@ begin
   return case
     when v_told is null or meant <> tsvector_to_array(ragdb_internal.lexemes(
       lower(v_told[1] collate "C"), config)) then 1
-    when v_told[2] ~ '[:：|—–-]' or lower(split_part(v_told[3], ' ', 1)) = any (
+    when v_told[2] ~ '[:：|—–-]' or lower(split_part(v_told[3], ' ', 1) collate "C") = any (
       '{a,an,the,one,any,ein,eine,der,die,das,un,une,una,le,la,les,el,los,las}') then 2
     else 1.5 end;
 end $$;
@@ -106,6 +106,6 @@ return exists (
     says_meaning.text, '(?<=[.!?])\s+|\n\s*(?:[-*+] +)?') p (part)
   -- most parts do not have the word, and a stem is most of it, in ASCII without accents
   where (pg_catalog.octet_length(p.part) > pg_catalog.length(p.part)
-      or pg_catalog.strpos(pg_catalog.lower(p.part), pg_catalog.substr(says_meaning.meant[1], 2,
-        greatest(pg_catalog.length(says_meaning.meant[1]) - 2, 1))) > 0)
+      or pg_catalog.strpos(pg_catalog.lower(p.part collate "C"), pg_catalog.substr(
+        says_meaning.meant[1], 2, greatest(pg_catalog.length(says_meaning.meant[1]) - 2, 1))) > 0)
     and ragdb_internal.defines(p.part, says_meaning.meant, says_meaning.config) = 2);

@@ -25,8 +25,8 @@ begin
       v_text := normalize(v_text, nfc);
     end if;
   end if;
-  if v_text ~* E'(source|chunk)_id|\\[truncated\\]' then
-    v_text := regexp_replace(v_text,
+  if v_text collate "C" ~* E'(source|chunk)_id|\\[truncated\\]' then
+    v_text := regexp_replace(v_text collate "C",
       E'(^|[\\n\\v\\f\\u0085\\u2028\\u2029])([ '
       '\\t\\u00a0\\u00ad\\u1680\\u180e\\u2000-\\u200f\\u202a-\\u202f\\u205f-\\u2064\\u3000'
       '\\ufeff]*)(?=[#\\uff03]{2}[^\\n\\v\\f\\u0085\\u2028\\u2029]*(source|chunk)_id|'

@@ -8,7 +8,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_plain constant text :=
-    btrim(regexp_replace(lower(question), '[[:space:][:punct:]]+', ' ', 'g'));
+    btrim(regexp_replace(lower(question collate "C"), '[[:space:][:punct:]]+', ' ', 'g'));
 begin
   return case
     when v_plain = '' then 'it has no words'
@@ -17,7 +17,7 @@ begin
         '(there|all|everyone|very much|so much))?$'
       then 'it is a greeting'
     -- not 404, 2024-01-05 or 1998-2004, which a corpus may speak of
-    when lower(question)
+    when lower(question collate "C")
         ~ '^[[:space:]]*(what is|calculate)?[[:space:]]*[-+*/^().,=?0-9[:space:]]+$'
       and question ~ ('[0-9)][[:space:]]*[+*^][[:space:]]*[(0-9]'
         '|[0-9)][[:space:]]+[-/][[:space:]]+[(0-9]') then 'it is arithmetic'

@@ -32,8 +32,8 @@ begin atomic
       ragdb_internal.turn_role(m.v ->> 'role'),
       pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
         'phase', case
-          when pg_catalog.lower(m.v ->> 'phase') = any (ragdb_internal.phases())
-            then pg_catalog.lower(m.v ->> 'phase')
+          when pg_catalog.lower(m.v ->> 'phase' collate "C") = any (ragdb_internal.phases())
+            then pg_catalog.lower(m.v ->> 'phase' collate "C")
           when m.v ->> 'phase' is not null then 'exploration' end,
         'salience', m.v -> 'salience', 'feedback', m.v -> 'feedback',
         'speaker', m.v ->> 'speaker')),
@@ -71,8 +71,8 @@ begin atomic
   )
   select distinct s.nth,
       coalesce(k.chunk_id, ragdb.turn_id(parsed_edges.corpus, s.session, s.id)), o.chunk_id,
-      case when ragdb_internal.edge_order(pg_catalog.lower(s.edge_type)) is not null
-        then pg_catalog.lower(s.edge_type) else 'default' end,
+      case when ragdb_internal.edge_order(pg_catalog.lower(s.edge_type collate "C")) is not null
+        then pg_catalog.lower(s.edge_type collate "C") else 'default' end,
       s.id, s.child
     from said s
     join made o on (o.nth, o.raw_id) = (s.nth, s.child)

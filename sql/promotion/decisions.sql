@@ -115,7 +115,7 @@ begin
       'content_hash_mismatch', 'high')::ragdb_internal.refusal);
   elsif ragdb_internal.insert_decision(
       v_proposal, decide_proposal.decision, decide_proposal.reason) then
-    code := upper(decide_proposal.decision);
+    code := upper(decide_proposal.decision collate "C");
   else
     code := 'ALREADY_DECIDED';
     detail := (

@@ -24,8 +24,9 @@ begin
     return row('ATOM_UNKNOWN', 'the corpus has no atom ' || v_bad.id,
       'unverified_evidence_usage', 'high')::ragdb_internal.refusal;
   elsif found then
-    return row('ATOM_' || upper(v_bad.state), format('atom %s is %s', v_bad.id, v_bad.state),
-      'content_hash_mismatch', 'high')::ragdb_internal.refusal;
+    return row('ATOM_' || upper(v_bad.state collate "C"),
+      format('atom %s is %s', v_bad.id, v_bad.state), 'content_hash_mismatch', 'high')
+      ::ragdb_internal.refusal;
   elsif cardinality(slice_ids) > 1 then
     return row('SLICES_MIXED', 'the atoms come from ' || cardinality(slice_ids) || ' slices',
       'slice_boundary_violation', 'high')::ragdb_internal.refusal;

@@ -17,7 +17,8 @@ return case
     then pg_catalog.to_jsonb(pg_catalog.trim_scale(written::numeric))
   when written ~ '^[0-9]{4}-(0[1-9]|1[0-2])-[0-3][0-9]$' or written ~ '^[0-9]+([.][0-9]+){2,9}$'
     then pg_catalog.to_jsonb(written)
-  when written ~* '^[-+]?[.]?[0-9][0-9e_.:+ tz-]*$' or written ~* '^[-+]?(0[xob]|[.](inf|nan)$)'
+  when written ~* '^[-+]?[.]?[0-9][0-9e_.:+ tz-]*$'
+    or written collate "C" ~* '^[-+]?(0[xob]|[.](inf|nan)$)'
     or written ~ '^[][{}>|*&!%@`"''#,?:=<~-]' or written ~ E':( |$)| #|[\u0001-\u001f\u0085]'
     then null
   else pg_catalog.to_jsonb(written) end;

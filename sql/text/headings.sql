@@ -88,7 +88,7 @@ returns text
 language sql immutable parallel safe
 return coalesce(text_type.media_type, case
   when pg_catalog.strpos(source, '.') > 0
-      and pg_catalog.lower(pg_catalog.split_part(source, '.', -1))
+      and pg_catalog.lower(pg_catalog.split_part(source, '.', -1) collate "C")
         in ('md', 'markdown', 'mdown', 'mkd') then 'text/markdown'
   else 'text/plain' end);
 
@@ -103,7 +103,7 @@ create or replace function ragdb_internal.read_text(text text, media_type text)
 returns ragdb_internal.markdown_text
 language sql immutable parallel safe
 return case
-  when pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(media_type, ';', 1)))
+  when pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(media_type, ';', 1)) collate "C")
     in ('text/markdown', 'text/x-markdown')
     then ragdb_internal.read_markdown(ragdb_internal.without_mark(text))
   else row(ragdb_internal.without_mark(text), null, null, null, '{}', null)

@@ -11,18 +11,19 @@ create or replace function ragdb_internal.html_end(line text, is_in_paragraph bo
 returns text
 language sql immutable parallel safe
 return case
-  when line ~* '^<(script|pre|style|textarea)( |>|$)' then '</(script|pre|style|textarea)>'
+  when line collate "C" ~* '^<(script|pre|style|textarea)( |>|$)'
+    then '</(script|pre|style|textarea)>'
   when line ~ '^<!--' then '-->'
   when line ~ '^<[?]' then '[?]>'
   when line ~ '^<!\[CDATA\[' then '\]\]>'
   when line ~ '^<![A-Za-z]' then '>'
-  when line ~* ('^</?(address|article|aside|base|basefont|blockquote|body|caption|center|col'
-    '|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame'
-    '|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes'
-    '|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr'
-    '|track|ul)( |/?>|$)') then '^$'
+  when line collate "C" ~* ('^</?(address|article|aside|base|basefont|blockquote|body'
+    '|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure'
+    '|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu'
+    '|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td'
+    '|tfoot|th|thead|title|tr|track|ul)( |/?>|$)') then '^$'
   when not is_in_paragraph
-    and line ~* '^<(/[a-z][a-z0-9-]* *|[a-z][a-z0-9-]*( +[a-z_:][^<>]*)?/?)>$' then '^$'
+    and line collate "C" ~* '^<(/[a-z][a-z0-9-]* *|[a-z][a-z0-9-]*( +[a-z_:][^<>]*)?/?)>$' then '^$'
 end;
 
 -- Returns what a line of a Markdown text begins: nothing (empty), a heading, a rule, an item of a
@@ -85,7 +86,7 @@ begin
       continue;
     elsif v_end is not null then
       kind := 'html';
-      v_end := case when line !~* v_end then v_end end;
+      v_end := case when line collate "C" !~* v_end then v_end end;
     else
       kind := ragdb_internal.markdown_kind(line);
       v_is_list := kind = 'item' or v_is_list and (kind = 'empty' or indent > 0);
@@ -95,7 +96,7 @@ begin
         then ragdb_internal.html_end(ltrim(line), v_is_text) end;
       v_is_text := v_fence is null and v_end is null and kind = 'text';
       kind := case when v_end is null then kind else 'html' end;
-      v_end := case when v_end = '^$' or line !~* v_end then v_end end;
+      v_end := case when v_end = '^$' or line collate "C" !~* v_end then v_end end;
       continue when v_fence is not null;
     end if;
     return next;
@@ -137,7 +138,8 @@ begin atomic
   ) c cross join lateral (
     select ragdb_internal.unlinked(ragdb_internal.unlinked(c.text, labels), labels) as text) l
   cross join lateral (
-    select regexp_replace(regexp_replace(l.text, '<([a-z][a-z0-9+.-]{1,31}:[^<> ]*)>', '\1', 'gi'),
+    select regexp_replace(regexp_replace(l.text collate "C",
+        '<([a-z][a-z0-9+.-]{1,31}:[^<> ]*)>', '\1', 'gi'),
       '</?[a-z][^<>]*>|<!--(?:[^-]|-[^-]|--[^>])*-->', '', 'gi') as text) h
   cross join lateral (
     select regexp_replace(regexp_replace(h.text,

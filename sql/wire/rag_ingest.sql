@@ -18,7 +18,8 @@ return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/mdx', 'text
 -- bytes. Contents decide, so what is declared refuses only what begins like no packed file.
 create or replace function ragdb_internal.is_readable(media_type text, head bytea) returns boolean
 language sql immutable parallel safe
-return pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(is_readable.media_type, ';', 1)))
+return pg_catalog.lower(
+      pg_catalog.btrim(pg_catalog.split_part(is_readable.media_type, ';', 1)) collate "C")
     = any (ragdb_internal.readable_types())
   or pg_catalog.substr(is_readable.head, 1, 5) = '%PDF-'::bytea
   or pg_catalog.substr(is_readable.head, 1, 4) = '\x504b0304'::bytea;

@@ -372,3 +372,22 @@ def test_a_page_comes_in_the_order_of_bytes_in_any_locale(db: Connection) -> Non
     routes = db.execute("select detail from ragdb_internal.route_lines() where route = 'each'")
     orders = [found[0] for found in routes if found[0] and "order by" in found[0]]
     assert [order for order in orders if 'collate "C"' not in order and "t.cid" not in order] == []
+
+
+# small letters of hexadecimal digits, of letters past ASCII and of names that are guessed; comments
+ANY_LOCALE = {
+    *("core/uuid7.sql", "core/names.sql", "evaluation/assertion_facts.sql"),
+    *("evidence/courtesy.sql", "text/words.sql", "text/folding.sql"),
+}
+
+
+def test_words_of_ours_are_known_in_any_letters_and_locale() -> None:
+    """In Turkish, PLANNING is plannıng in small letters, and the phase of no turn."""
+    for file in SQL.glob("*/*.sql"):
+        calls = re.findall(
+            r"(?<!\w)(?:lower|upper)(\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\))",
+            file.read_text("utf-8"),
+        )
+        if str(file.relative_to(SQL)) not in ANY_LOCALE:
+            # bounds of ranges have short names
+            assert [c for c in calls if len(c) > len("(r.said)") and 'collate "C"' not in c] == []
