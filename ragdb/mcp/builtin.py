@@ -208,7 +208,9 @@ def validate_citations(served: Served, arguments: Json) -> Json:
     with served.database() as db:
         if trace_id is not None:
             served.trace(db, trace_id)
-        if evidence is None:
+        if evidence is not None:
+            served.evidence(db, evidence)
+        else:
             evidence = db.build_evidence_pack(trace_id, chunk_ids, arguments.get("corpus"))
         output, required = arguments["output"], arguments.get("require_citations", True)
         problems = db.validate_citations(output, evidence, required)

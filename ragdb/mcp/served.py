@@ -19,6 +19,7 @@ from ragdb.client.connecting import options
 from ragdb.client.corpora import searched
 from ragdb.client.counting import FEW
 from ragdb.errors import CorpusMoved, CorpusNotFound, EmbedderNotFound, RagdbError
+from ragdb.evidence.outputs import sources
 from ragdb.models import asking, embedders, encoders, rerank
 from ragdb.server import signing
 from ragdb.version import __version__
@@ -109,6 +110,15 @@ class Served:
                 return
         other = instead(corpus, self.names(), FEW)
         raise ToolError(f"corpus {corpus[:80]!r} is not served here; {other}")
+
+    def evidence(self, db: Client, given: Json) -> None:
+        """Raise ToolError for evidence of a corpus that is not served."""
+        if self.corpora is not None:
+            corpus, traces = sources(given)
+            if corpus is not None:
+                self.check(corpus)
+            for trace in traces:
+                self.trace(db, str(trace))
 
     def tools_of_contracts(self, db: Client) -> list[ListToolsRow]:
         """Those of the corpora that are served."""

@@ -77,6 +77,15 @@ def test_what_names_it_or_is_of_it_is_not_there(diary: tuple[Api, dict[str, str]
     assert api("GET", compared + made["run"], role="admin").status == 404
     part = {"corpus": "new", "part_of": "personal"}
     assert api("POST", "/api/corpora", part, role="admin").status == 404
+    guess = {"source_id": "x", "chunk_id": made["chunk"], "text": "w"}
+    for pack in (
+        {"corpus_id": "personal", "chunks": [guess]},
+        {"corpus": "docs", "chunks": [guess | {"trace_id": made["trace"]}]},
+        {"evidence": {"corpus": "docs", "trace_id": made["trace"], "chunks": [guess]}},
+    ):
+        cited = {"output": {"answer": "[1]"}, "evidence": pack}
+        answer = api("POST", "/api/citations", cited, role="admin")
+        assert answer.status == 404, (pack, answer.body)
     for path, body in (
         ("/api/search", {"corpora": ["docs"]}),
         ("/api/search", {"corpora": ["docs"], "record": True}),

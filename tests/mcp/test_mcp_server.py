@@ -879,6 +879,23 @@ def test_prompts_come_in_pages(clone: str) -> None:
 def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str) -> None:
     with ragdb.connect(dsn) as db:
         (hit, *_) = db.search("more", "refunds")
+    # the database says whether its chunk begins as a pack says
+    guess = {"source_id": "docs/refunds.md", "chunk_id": "refunds", "text": "R"}
+    packs: tuple[dict[str, Any], ...] = (
+        {"corpus_id": "docs", "chunks": [guess]},
+        {"evidence": {"corpus": "docs", "corpus_id": "more", "chunks": [guess]}},
+        {"corpus": "more", "trace_id": trace, "chunks": [guess]},
+        {"corpus": "more", "chunks": [guess, guess | {"trace_id": trace.replace("-", "")}]},
+    )
+    refused: list[tuple[str, dict[str, Any]]] = [
+        ("fetch", {"id": "docs/refunds"}),
+        ("get_trace", {"trace_id": trace}),
+        ("replay_trace", {"trace_id": trace}),
+        ("search_slice", {"corpus": "docs", "query": "refunds"}),
+        ("validate_citations", {"output": {}, "trace_id": trace}),
+        ("validate_citations", {"output": {}, "corpus": "docs", "chunk_ids": ["refunds"]}),
+        *(("validate_citations", {"output": {}, "evidence": pack}) for pack in packs),
+    ]
 
     async def conversation(client: Client) -> None:
         tools = {tool.name for tool in (await client.list_tools()).tools}
@@ -889,16 +906,9 @@ def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str)
         assert [row["name"] for row in listed["corpora"]] == ["more"]
         resources = (await client.list_resources()).resources
         assert [str(resource.uri) for resource in resources] == ["ragdb://corpus/more"]
-        for name, arguments in (
-            ("fetch", {"id": "docs/refunds"}),
-            ("get_trace", {"trace_id": trace}),
-            ("replay_trace", {"trace_id": trace}),
-            ("search_slice", {"corpus": "docs", "query": "refunds"}),
-            ("validate_citations", {"output": {}, "trace_id": trace}),
-            ("validate_citations", {"output": {}, "corpus": "docs", "chunk_ids": ["refunds"]}),
-        ):
+        for name, arguments in refused:
             made = await client.call_tool(name, arguments)
-            assert made.is_error
+            assert made.is_error, arguments
             assert "not served here" in getattr(made.content[0], "text", "")
         with pytest.raises(MCPError, match="not served"):
             await client.read_resource("ragdb://corpus/docs")
