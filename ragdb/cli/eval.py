@@ -254,4 +254,4 @@ def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | N
         model = model or embedders.current(db.connection, row.corpus)
         if model is not None:
             vector = embedders.query(model, row.query)
-            db.put_query_embedding(row.corpus, row.query, vector)
+            db.put_query_embedding(row.corpus, row.query, vector, model.name)

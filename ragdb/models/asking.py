@@ -125,9 +125,8 @@ def calibrate(db: Functions, corpus: str) -> list[CalibrateGateRow]:
     if embedder is not None and embedder.provider is not None:
         with contextlib.suppress(ImportError, EmbedderNotFound):
             for row in db.gate_questions(corpus):
-                db.put_query_embedding(
-                    corpus, row.question, embedders.numbers(embedder, row.question)
-                )
+                vector = embedders.numbers(embedder, row.question)
+                db.put_query_embedding(corpus, row.question, vector, embedder.name)
     return list(db.calibrate_gate(corpus))
 
 

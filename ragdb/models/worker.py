@@ -21,6 +21,7 @@ from ragdb.client.calling import Reals
 from ragdb.client.connecting import connect, in_turns, is_pooled
 from ragdb.client.upkeep import maintain
 from ragdb.errors import (
+    CorpusNotFound,
     EmbedderMismatch,
     EmbedderNotFound,
     InvalidEmbedding,
@@ -176,18 +177,18 @@ class Worker:
             if problem is not None:
                 self._fail(db, space, [jobs[n]], problem)
         if good:
+            jobs = [jobs[n] for n in good]
+            hashes, attempts = [h for h, _ in jobs], [a for _, a in jobs]
             try:
-                self.done.embedded += db.complete_embeddings(
-                    space,
-                    [jobs[n][0] for n in good],
-                    [jobs[n][1] for n in good],
-                    Reals(vectors[good]),
-                )
+                made = Reals(vectors[good])
+                self.done.embedded += db.complete_embeddings(space, hashes, attempts, made)
                 self.done.cut += encoder.cut([texts[n] for n in good])
+            except CorpusNotFound:  # it went meanwhile
+                return len(rows)
             except InvalidEmbedding as error:
-                self._fail(db, space, [jobs[n] for n in good], str(error))
+                self._fail(db, space, jobs, str(error))
             except psycopg.errors.LockNotAvailable:
-                self._fail(db, space, [jobs[n] for n in good], WRITTEN, retry_after=REST)
+                self._fail(db, space, jobs, WRITTEN, retry_after=REST)
         return len(rows)
 
     def _encoded(
@@ -216,8 +217,8 @@ class Worker:
         retry_after: float | None = None,
     ) -> None:
         pause = None if retry_after is None else timedelta(seconds=retry_after)
-        hashes, attempts = [job[0] for job in jobs], [job[1] for job in jobs]
-        db.fail_embeddings(space, hashes, attempts, error, pause)
+        with contextlib.suppress(CorpusNotFound):
+            db.fail_embeddings(space, [h for h, _ in jobs], [a for _, a in jobs], error, pause)
         self.done.blame(error, len(jobs))
 
     def _answer(self, db: Functions) -> int:
@@ -226,10 +227,11 @@ class Worker:
         for row in rows:
             try:
                 vectors = self._encoder(db, row.embedder).encode([row.input])
-                db.put_query_embedding(row.corpus, row.query, Reals(vectors))
+                db.put_query_embedding(row.corpus, row.query, Reals(vectors), row.embedder)
                 self.done.queries += 1
             except (RagdbError, encoders.ProviderDown, encoders.InputRefused) as error:
-                db.fail_query(row.corpus, row.embedder, row.query_hash, row.attempt, str(error))
+                with contextlib.suppress(CorpusNotFound):
+                    db.fail_query(row.corpus, row.embedder, row.query_hash, row.attempt, str(error))
                 self.done.blame(str(error), 1)
         return len(rows)
 
@@ -290,10 +292,9 @@ class Worker:
 
     def _index(self, db: Functions) -> None:
         """Build the indexes that are due: the bulk of the embeddings is in."""
-        for space in self._spaces(db, only_lacking_index=True):
-            with contextlib.suppress(psycopg.errors.LockNotAvailable):
+        for space in self._spaces(db, lacking_index=True):
+            with contextlib.suppress(psycopg.errors.LockNotAvailable, CorpusNotFound):
                 db.index_space(space.corpus, space.embedder)
 
-    def _spaces(self, db: Functions, only_lacking_index: bool = False) -> list[EmbeddingStatusRow]:
-        spaces = db.embedding_status(self.corpus, only_lacking_index)
-        return [space for space in spaces if space.state != "retired"]
+    def _spaces(self, db: Functions, lacking_index: bool = False) -> list[EmbeddingStatusRow]:
+        return [s for s in db.embedding_status(self.corpus, lacking_index) if s.state != "retired"]

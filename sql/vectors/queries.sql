@@ -66,8 +66,10 @@ return (
     and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(kept_embedding.query, 'UTF8'))
   order by q.corpus_id = kept_embedding.corpus_id desc limit 1);
 
--- For writers only: what is kept here answers every reader who asks the same.
-create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[])
+-- For writers only: what is kept here answers every reader who asks the same. Whoever names the
+-- embedder keeps it for no other, where the corpus has changed to another meanwhile.
+create or replace function ragdb.put_query_embedding(
+  corpus text, query text, embedding float8[], embedder text default null)
 returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -75,7 +77,6 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(
     put_query_embedding.corpus, 'write', true);
-  v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
   v_numbers constant real[] := ragdb_internal.single(embedding);
   v_embedder ragdb.embedders;
   v_kept ragdb.query_embeddings;
@@ -85,8 +86,9 @@ begin
       using errcode = 'RG400', detail = 'an embedding is kept under its query',
             hint = 'pass the query as it is asked';
   end if;
-  select e.* into strict v_embedder from ragdb.embedders e
-    where e.embedder_id = v_space.embedder_id;
+  v_embedder := ragdb_internal.embedder(coalesce(embedder, (
+    select e.name from ragdb.embedders e
+    where e.embedder_id = (ragdb_internal.current_space(v_corpus)).embedder_id)));
   perform ragdb_internal.check_embeddings(
     v_numbers, v_embedder.dims, v_embedder.metric, array['the query']);
   v_kept := ragdb_internal.keep_query_embedding(
@@ -101,8 +103,9 @@ begin
   return encode(v_kept.embedding_hash, 'hex');
 end $$;
 comment on function ragdb.put_query_embedding is
-  'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by '
-  'it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
+  'Keeps the embedding of a query by an embedder, the current one of the corpus unless another is '
+  'named, so that everyone can search by it, and returns its hash. Raises RG400, RG401, RG404, '
+  'RG415, RG416, RG418.';
 
 create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
 language plpgsql stable security definer rows 1

@@ -20,7 +20,7 @@ from ragdb.client._generated.functions import Functions
 from ragdb.ingest import blob
 from ragdb.models import embedders, encoders, local, worker
 from ragdb.models.worker import Worker
-from tests.embedding import WIDTH, make_corpus, one, put, status
+from tests.embedding import WIDTH, make_corpus, make_embedder, one, put, status
 from tests.forked import PROCESSES
 from tests.waiting import until
 
@@ -534,3 +534,47 @@ def test_what_another_worker_has_done_meanwhile_is_nobodys_failure(
         db.execute("select ragdb.embed_text(%s)", (Jsonb(asked),))
         done = Worker(clone).run(until="idle")
         assert (done.read, done.queries, done.failed) == (0, 0, 0)
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, dsn: str, *statements: str) -> None:
+    """Have an administrator do something while the model is at work."""
+    left = list(statements)
+
+    class Slow(encoders.HashEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            with psycopg.connect(dsn, autocommit=True) as admin:
+                while left:
+                    admin.execute(left.pop(0))
+            return super().encode(texts)
+
+    monkeypatch.setattr(embedders, "_load", lambda *_: Slow(WIDTH))
+
+
+def test_a_query_that_was_asked_before_a_change_of_model_answers_no_search_by_the_new_one(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with corpus_of(clone, 1) as db:
+        make_embedder(db, "new")
+        db.execute("select ragdb.request_query_embedding('docs', 'what is new')")
+        db.execute("select ragdb.reembed_corpus('docs', 'new')")
+        meanwhile(monkeypatch, clone, "select ragdb.cutover_corpus('docs', 'new', force => true)")
+        Worker(clone).run(until="idle")
+        kept = "select ragdb.query_embedding_state('docs', 'what is new')::text"
+        assert one(db, kept) == "(f,)"
+        assert db.execute("select * from ragdb.claim_queries('w')").fetchall() == []
+        db.execute("select ragdb.rollback_corpus('docs')")
+        assert one(db, kept) == "(t,)"
+
+
+def test_a_corpus_that_goes_while_its_texts_are_embedded_ends_no_worker(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with corpus_of(clone, 1) as db:
+        db.execute("select ragdb.request_query_embedding('docs', 'what is new')")
+        meanwhile(monkeypatch, clone, "select ragdb.drop_corpus('docs')")
+        Worker(clone).run(until="idle")
+        make_corpus(db, {"a": "alpha"}, "next")
+        meanwhile(monkeypatch, clone, "select ragdb.drop_corpus('next')")
+        assert Worker(clone).run(until="idle").embedded == 0
+        make_corpus(db, {"a": "alpha"}, "last")
+        assert Worker(clone).run(until="idle").embedded == 1

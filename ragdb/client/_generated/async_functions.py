@@ -1391,7 +1391,11 @@ class AsyncFunctions(AsyncCaller):
         return await self._value(calls.PUT_PART_STATISTICS, locals())
 
     async def put_query_embedding(
-        self, corpus: str, query: str, embedding: Reals | Sequence[float]
+        self,
+        corpus: str,
+        query: str,
+        embedding: Reals | Sequence[float],
+        embedder: str | None = None,
     ) -> str:
         return await self._value(calls.PUT_QUERY_EMBEDDING, locals())
 

@@ -846,7 +846,8 @@ PUT_PART_STATISTICS = Call(
     },
 )
 PUT_QUERY_EMBEDDING = Call(
-    "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
+    "put_query_embedding",
+    {"corpus": "text", "query": "text", "embedding": "double precision[]", "embedder": "text"},
 )
 PUT_STATIC_PIECES = Call(
     "put_static_pieces",

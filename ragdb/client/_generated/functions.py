@@ -2615,10 +2615,15 @@ class Functions(Caller):
         return self._value(calls.PUT_PART_STATISTICS, locals())
 
     def put_query_embedding(
-        self, corpus: str, query: str, embedding: Reals | Sequence[float]
+        self,
+        corpus: str,
+        query: str,
+        embedding: Reals | Sequence[float],
+        embedder: str | None = None,
     ) -> str:
-        """Keeps the embedding of a query for a corpus's current embedder, so that everyone can
-        search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
+        """Keeps the embedding of a query by an embedder, the current one of the corpus unless
+        another is named, so that everyone can search by it, and returns its hash. Raises
+        RG400, RG401, RG404, RG415, RG416, RG418.
         """
         return self._value(calls.PUT_QUERY_EMBEDDING, locals())
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragdb.client._generated.rows.policies import *  # noqa: F403
     from ragdb.client._generated.rows.portable import *  # noqa: F403
     from ragdb.client._generated.rows.promotion import *  # noqa: F403
+    from ragdb.client._generated.rows.removal import *  # noqa: F403
     from ragdb.client._generated.rows.search import *  # noqa: F403
     from ragdb.client._generated.rows.slices import *  # noqa: F403
     from ragdb.client._generated.rows.static import *  # noqa: F403
@@ -44,9 +45,8 @@ ROOMS = {
         "ListSigningKeysRow OriginRow ",
         "corpora": "AccessEvents CorpusInfoRow CountCorporaRow ListCorporaRow ListPartsRow "
         "ListQuotasRow ListSynonymsRow PartStatisticsRow PutTextsRow ",
-        "documents": "Blob CheckCorpusRow Chunk CorpusEventsRow DeleteDocumentRow "
-        "DeleteSourceRow DeleteSourcesRow Document DocumentVersionsRow "
-        "EventsAfterRow GetSourceRow KnownSourcesRow ListBlobsRow PruneSourcesRow "
+        "documents": "Blob CheckCorpusRow Chunk CorpusEventsRow Document DocumentVersionsRow "
+        "EventsAfterRow GetSourceRow KnownSourcesRow ListBlobsRow "
         "UnchangedSourcesRow ",
         "embedding": "ClaimEmbeddingsRow ClaimQueriesRow EmbeddingStatusRow "
         "ListFailedEmbeddingsRow OptimizeCorpusRow QueryEmbeddingStateRow ",
@@ -70,6 +70,7 @@ ROOMS = {
         "ExportEmbeddingsRow ListMovesRow MovePageRow ",
         "promotion": "DecideProposalRow ListAtomsRow ListIncidentsRow ListProposalsRow "
         "PromoteToAtomRow ProposeRow SearchDualRow VerifyAtomRow ",
+        "removal": "DeleteDocumentRow DeleteSourceRow DeleteSourcesRow PruneSourcesRow ",
         "search": "CalibrateGateRow CountMatchesRow DocumentHit ExplainMissingRow "
         "ExplainScoreRow ExplainScoresRow ExplainSearchRow FacetsRow "
         "GateQuestionsRow HighlightChunksRow Hit MapPoint MatchDocumentsRow "

@@ -66,30 +66,6 @@ class CorpusEventsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DeleteDocumentRow(Row):
-    """A row of `delete_document`."""
-
-    documents_deleted: int
-    chunks_deleted: int
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class DeleteSourceRow(Row):
-    """A row of `delete_source`."""
-
-    documents_deleted: int
-    chunks_deleted: int
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class DeleteSourcesRow(Row):
-    """A row of `delete_sources`."""
-
-    documents_deleted: int
-    chunks_deleted: int
-
-
-@dataclass(frozen=True, slots=True, repr=False)
 class Document(Row):
     """A row of type `ragdb.document`."""
 
@@ -172,14 +148,6 @@ class ListBlobsRow(Row):
     media_type: str
     size: int
     is_in_corpus: bool
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class PruneSourcesRow(Row):
-    """A row of `prune_sources`."""
-
-    documents_deleted: int
-    chunks_deleted: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
