@@ -61,15 +61,24 @@ class _Heard:
         from mcp.shared.message import SessionMessage
         from mcp_types import ErrorData, JSONRPCError
 
-        while isinstance(found := await anext(self.read), Exception):
-            code, wrong = INVALID_REQUEST, "a message of JSON-RPC"
-            if "json_invalid" in {e["type"] for e in getattr(found, "errors", list)()}:
-                code, wrong = PARSE_ERROR, "JSON"
-            error = ErrorData(
-                code=code, message=f"the line is not {wrong}: send one message a line"
-            )
+        while wrong := _wrong(found := await anext(self.read)):
+            code, message = wrong
+            error = ErrorData(code=code, message=message)
             await self.write.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
         return found
+
+
+def _wrong(found: Any) -> tuple[int, str] | None:
+    """The code and the words for what is not a message."""
+    if isinstance(found, Exception):
+        if "json_invalid" in {e["type"] for e in getattr(found, "errors", list)()}:
+            return PARSE_ERROR, "the line is not JSON: send one message a line"
+        return INVALID_REQUEST, "the line is not a message of JSON-RPC: send one message a line"
+    # mcp takes a request whose id is null, a fraction or an object for a notification
+    method = getattr(found.message, "method", "notifications/")
+    if not hasattr(found.message, "id") and not method.startswith("notifications/"):
+        return INVALID_REQUEST, f"{method[:80]} is a request: give it an id, an integer or a text"
+    return None
 
 
 def _all_but_broken_pipes(problem: sys.UnraisableHookArgs) -> None:

@@ -8,6 +8,7 @@ kill -9 leaves behind.
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.util
 import os
 import re
@@ -29,7 +30,7 @@ Say = Callable[[str], object]  # hears what is waited for
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
 PORT = "5432"  # of the socket's name; said everywhere, so that PGPORT does not matter
 
-ROOM = 64 * 2**20  # bytes of disk; a start needs a file of 16 MB for the log of changes, at least
+ROOM = 2**20  # bytes of disk, with less of which not even a log says that there is no more
 
 LOCALE = {  # never the caller's
     16: ("--locale=C",),
@@ -122,7 +123,7 @@ def initialise(folder: Path, version: int) -> None:
 def _failed(folder: Path, message: str) -> EmbeddedError:
     """The error of a program that worked in a folder; its hint says where the disk is full."""
     failed = EmbeddedError(message)
-    if shutil.disk_usage(folder).free < ROOM:
+    if os.strerror(errno.ENOSPC) in message or shutil.disk_usage(folder).free < ROOM:
         failed.hint = "its disk is full: make room there, and run the command again"
     return failed
 

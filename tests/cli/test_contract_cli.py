@@ -24,6 +24,7 @@ def test_the_example_is_checked_applied_ingested_and_evaluated(
     folder = Path(shutil.copytree(EXAMPLE, tmp_path / "example"))
     contract = folder / "support.kern"
     assert run("ingest", "--contract", contract).exit_code == 2  # not in force yet
+    assert "`ragdb apply` puts" in run("eval", "run", "AnswerDocs").stderr
     unbound = run("apply", contract)
     assert "nothing runs text-embedding-3-small yet: `ragdb embedder bind" in unbound.stderr
     for command in (

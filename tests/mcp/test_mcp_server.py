@@ -490,7 +490,14 @@ def test_a_server_on_stdio_ends_when_it_is_interrupted(piped: subprocess.Popen[b
 
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize(
-    ("line", "code"), [(b"{not json", -32700), (b'{"a": 1}', -32600), (b"\xff", -32700)]
+    ("line", "code"),
+    [
+        (b"{not json", -32700),
+        (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600),
+        (b'{"a": 1}', -32600),
+        (b"\xff", -32700),
+    ],
 )
 def test_a_line_that_is_no_message_is_answered_and_the_next_is_heard(
     piped: subprocess.Popen[bytes], line: bytes, code: int

@@ -749,6 +749,17 @@ def test_a_server_that_cannot_start_on_a_full_disk_says_so_at_once(
     assert time.monotonic() - began < SOON
 
 
+def test_a_server_that_cannot_start_for_another_reason_is_not_told_of_its_disk(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = subprocess.CompletedProcess([], 1, "", "could not bind: Address already in use")
+    monkeypatch.setattr(postgres, "run", lambda *_: said)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 2**25))
+    with pytest.raises(postgres.EmbeddedError, match="already in use") as failed:
+        embedded.start(home / "new")
+    assert "disk" not in failed.value.hint
+
+
 def test_an_install_that_was_stopped_after_the_schema_is_finished_by_the_next(
     dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
