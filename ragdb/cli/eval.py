@@ -13,6 +13,7 @@ from ragdb.cli.ids import run_id
 from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Failure, Session, Since
 from ragdb.cli.text import clean
 from ragdb.client.counting import counted
+from ragdb.client.hints import by_verbs
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -146,7 +147,7 @@ def diff(
     ]
     session.rows(rows[1:] if session.format == "table" else rows, [*shown, "detail"])
     verdict = rows[0].verdict
-    session.note(verdict + (f": {rows[0].detail}" if rows[0].detail else ""))
+    session.note(verdict + (f": {by_verbs(rows[0].detail)}" if rows[0].detail else ""))
     return VERDICTS.get(verdict, OK)
 
 

@@ -97,7 +97,7 @@ def show(session: Session, report: Report) -> None:
         session.note(
             f"  hint: the corpus has {files} of this under another name too: {first.uri} is"
             f" {first.other}, read from {first.root}; read one of the two folders, and take"
-            " the other's documents out by ragdb.delete_sources"
+            " the other's documents out by `ragdb corpus delete`"
         )
     sys.stdout.flush()
 

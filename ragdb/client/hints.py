@@ -29,6 +29,7 @@ VERBS = {
         "eval_report": "eval report",
         "export_contract": "contract export",
         "export_signing_keys": "keys export",
+        "export_slice": "slice build --store",
         "facets": "search --facets FIELD",
         "grant_corpus": "corpus grant",
         "keep_history": "corpus history --keep DAYS",

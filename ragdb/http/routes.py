@@ -9,6 +9,7 @@ from uuid import UUID
 
 from fastapi import FastAPI, Query, Security
 from fastapi.security import HTTPBearer
+from starlette.convertors import PathConvertor, register_url_convertor
 
 from ragdb.http import models as m
 from ragdb.http.transactions import Refused
@@ -49,6 +50,15 @@ def next_after(listed: Sequence[Any], count: int | None, key: str) -> Any:
     """What the next page begins after; None at the end, and where all was asked for."""
     # what ties with the last of a page comes with it
     return getattr(listed[-1], key) if count is not None and len(listed) >= count else None
+
+
+class _Name(PathConvertor):
+    """A name with its line ends: `.*` has none, so that `a%0A` was `a`."""
+
+    regex = r"(?s:.*)"
+
+
+register_url_convertor("path", _Name())
 
 
 class Routes:

@@ -145,6 +145,8 @@ def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
                     outcome.blob, outcome.media_type = document.data, document.media_type
         except readers.ReadError as failed:
             error = failed
+        except OSError as failed:  # of the machine, such as a limit of open files or of processes
+            error = unreadable(failed, "see what the machine lacks, and run the command again")
         except Exception as failed:
             error = unforeseen(type(failed).__name__)
     if error is not None and not source.is_named and error.code in PASSED_OVER:

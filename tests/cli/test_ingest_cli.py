@@ -68,6 +68,17 @@ def test_another_docs_folder_is_refused_and_replaced_is_said(run: Run, tmp_path:
     assert "a/index.md" in apart.stdout
 
 
+def test_who_reads_a_file_under_a_second_name_is_told_the_verb_that_removes_one(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("Alpha.")
+    assert run("ingest", tmp_path / "docs", "-c", "docs").exit_code == 0
+    told = run("ingest", tmp_path / "docs/a.md", "-c", "docs").stderr
+    assert "a.md is docs/a.md" in told
+    assert "`ragdb corpus delete`" in told
+
+
 def test_what_was_named_and_is_not_read_fails(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.ico").write_bytes(b"\0\0\1\0")
     done = run("ingest", tmp_path / "a.ico", "-c", "docs")

@@ -60,6 +60,22 @@ def test_a_corpus_lives_from_its_creation_to_its_end(library: Api) -> None:
     assert library("GET", "/api/corpora/life").status == 404
 
 
+def test_a_line_end_is_part_of_the_name_of_a_source(library: Api) -> None:
+    library("POST", "/api/corpora", {"corpus": "lines"}, role="writer")
+    path = "/api/corpora/lines/documents"
+    for name in ("a", "a%0A", "a%0Ab", "%0A"):
+        put = library("PUT", f"{path}/{name}", {"text": f"The kite {name}."}, role="writer")
+        assert put.status == 200, put.body
+    sources = {one["source"] for one in library("GET", path).body["documents"]}
+    assert sources == {"a", "a\n", "a\nb", "\n"}
+    assert library("DELETE", f"{path}/a%0A", role="writer").status == 200
+    assert library("GET", f"{path}/a").body["document"]["source"] == "a"
+    turn = {"turns": [{"id": "1", "role": "user", "text": "A kite?"}]}
+    said = library("POST", "/api/corpora/lines/sessions/s%0A/turns", turn, role="writer")
+    assert said.status == 200, said.body
+    assert library("GET", f"{path}/session:s%0A").status == 200
+
+
 def test_a_text_is_put_under_its_source_and_replaced_there(library: Api) -> None:
     library("POST", "/api/corpora", {"corpus": "texts"}, role="writer")
     path = "/api/corpora/texts/documents/faq/caf%C3%A9%20%3F.md"

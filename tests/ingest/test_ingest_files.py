@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -576,6 +577,18 @@ def stumble_on_b(task: reading.Task, tell: Any) -> reading.Outcome:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(payload, "to_payload", stumble)
         return reading.read(task, tell)
+
+
+def test_what_the_system_refuses_to_a_reader_is_not_called_a_broken_file(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("ragdb.readers.read.read", refused)
+    (failure, *_) = database.ingest(folder / "b.txt", corpus="docs").failures
+    assert failure.reason == "it cannot be read (too many open files)"
+    assert "save it again" not in (failure.hint or "")
 
 
 def test_an_unforeseen_exception_is_the_failure_of_its_record_alone(
