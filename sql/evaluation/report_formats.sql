@@ -26,8 +26,8 @@ language sql stable parallel safe
 return pg_catalog.format(
   E'%s: %s\n%s of %s cases and %s of %s assertions passed, on %s (version %s) by %s, contract %s '
   'version %s\n',
-    ragdb_internal.run_title(run), (run).status, (run).passed_cases, (run).cases,
-    (run).passed_assertions, (run).assertions, (run).corpus, (run).corpus_version,
+    ragdb_internal.one_line(ragdb_internal.run_title(run)), (run).status, (run).passed_cases,
+    (run).cases, (run).passed_assertions, (run).assertions, (run).corpus, (run).corpus_version,
     (run).rank_mode || coalesce(' and reranker ' || (run).reranker, ''), (run).contract,
     (run).contract_version)
   || coalesce((

@@ -405,6 +405,14 @@ def test_tap_is_accepted_by_prove_and_advice_is_todo(any_db: Connection, tmp_pat
     assert "\\#1" in tap
 
 
+def test_a_label_is_in_one_line_and_moves_no_terminal(any_db: Connection) -> None:
+    run(any_db, contract(REFUNDS))
+    ((labelled,),) = any_db.execute(
+        "select run_id from ragdb.run_eval('A', label => %s)", ("a\x1b[31m\nb",)
+    ).fetchall()
+    assert report(any_db, labelled, "table").split("\n")[0].endswith(" (a [31m b): passed")
+
+
 def test_junit_tells_failures_errors_and_skipped_apart(any_db: Connection) -> None:
     found = run(any_db, MIXED)
     (suite,) = ElementTree.fromstring(report(any_db, found["run_id"], "junit").encode())
