@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from ragdb.mcp.served import SECONDS
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
 
@@ -33,7 +34,7 @@ def serve_stdio(tools: Tools) -> None:
         made = server(tools)
         async with stdio_server() as (read, write):
             heard = _Heard(read, write)
-            await made.run(heard, write, made.create_initialization_options())
+            await made.run(heard, _Said(write, heard), made.create_initialization_options())
 
     try:
         with tools.pool:
@@ -46,10 +47,14 @@ def serve_stdio(tools: Tools) -> None:
 
 
 class _Heard:
-    """What a client says. A line that is no message is answered here: mcp passes it over."""
+    """What a client says. A line that is no message is answered here: mcp passes it over.
+
+    The end comes when all is answered: mcp gives up what it works on, as for `… | ragdb mcp`.
+    """
 
     def __init__(self, read: Any, write: Any) -> None:
         self.read, self.write = read, write
+        self.unanswered: set[int | str] = set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.read, name)
@@ -61,11 +66,47 @@ class _Heard:
         from mcp.shared.message import SessionMessage
         from mcp_types import ErrorData, JSONRPCError
 
-        while wrong := _wrong(found := await anext(self.read)):
-            code, message = wrong
-            error = ErrorData(code=code, message=message)
-            await self.write.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+        try:
+            while wrong := _wrong(found := await anext(self.read)):
+                code, message = wrong
+                error = ErrorData(code=code, message=message)
+                said = JSONRPCError(jsonrpc="2.0", id=None, error=error)
+                await self.write.send(SessionMessage(said))
+        except StopAsyncIteration:
+            with anyio.move_on_after(2 * SECONDS):  # a stream of events has no last answer
+                while self.unanswered:
+                    await anyio.sleep(0.05)
+            raise
+        self._note(found.message)
         return found
+
+    def _note(self, message: Any) -> None:
+        method = getattr(message, "method", None)
+        if method == "notifications/cancelled":
+            self.unanswered.discard((message.params or {}).get("requestId"))
+        elif method and hasattr(message, "id"):
+            self.unanswered.add(message.id)
+
+
+class _Said:
+    """What a client is told, of which is noted what it answers."""
+
+    def __init__(self, write: Any, heard: _Heard) -> None:
+        self.write, self.heard = write, heard
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.write, name)
+
+    async def __aenter__(self) -> _Said:
+        await self.write.__aenter__()
+        return self
+
+    async def __aexit__(self, *why: Any) -> None:
+        await self.write.__aexit__(*why)
+
+    async def send(self, said: Any) -> None:
+        await self.write.send(said)
+        self.heard.unanswered.discard(getattr(said.message, "id", None))
 
 
 def _wrong(found: Any) -> tuple[int, str] | None:

@@ -511,6 +511,23 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_heard(
     assert (heard["id"], heard["result"]) == (2, {})
 
 
+def test_what_was_asked_before_stdin_ends_is_answered_unless_it_was_cancelled(
+    piped: subprocess.Popen[bytes],
+) -> None:
+    assert piped.stdin
+    assert piped.stdout
+    for id in (2, 3):
+        say(piped, id=id, method="tools/call", params={"name": "search", "arguments": ASKED})
+    say(piped, method="notifications/cancelled", params={"requestId": 3})
+    piped.stdin.close()
+    answered = [json.loads(line) for line in piped.stdout]
+    assert 2 in {one["id"] for one in answered if "result" in one}
+    assert piped.wait(120) == 0
+
+
+ASKED = {"query": "refunds"}
+
+
 def test_a_client_that_dies_before_it_is_answered_leaves_no_traceback(
     piped: subprocess.Popen[bytes],
 ) -> None:
