@@ -102,6 +102,9 @@ def look(paths: Paths, options: Mapping[str, Any]) -> Found:
     """What `paths` mean. Raises IngestError for options that cannot be meant."""
     for option in sorted(options.keys() - Options.__annotations__.keys()):
         raise TypeError(unknown("ingest", option, Options.__annotations__))
+    if isinstance(paths, Mapping) or not isinstance(paths, str | PathLike | bytes | Iterable):
+        kind = type(paths).__name__
+        raise TypeError(f"paths is of type {kind}: give a path, a list of paths or bytes")
     given = [paths] if isinstance(paths, str | PathLike | bytes) else list(paths)
     name = options.get("name")
     if any(isinstance(one, bytes) for one in given) and (given != [paths] or not name):

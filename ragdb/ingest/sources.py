@@ -120,13 +120,20 @@ def _expand(
     if root.is_dir():
         yield from walk(root, glob, recursive, prefix)
         return
+    yield _file(root, prefix)
+
+
+def _file(root: Path, prefix: str | None) -> Source:
     if is_secret(root.name):
         raise ReadError("secret", "its name suggests a secret", "rename it if it is not one")
     uri = f"{prefix}/{uri_of(root.name)}" if prefix else uri_of(root.name)
     records = f"{uri}#" if formats.may_have_records(root.name) else ""
-    size = root.stat().st_size
+    try:
+        size = root.stat().st_size
+    except OSError as error:  # it has just gone
+        raise unreadable(error) from None
     folder = printable(str(root.parent))
-    yield Source(uri, root.parent, root.name, size, records, folder)
+    return Source(uri, root.parent, root.name, size, records, folder)
 
 
 def _checked(prefix: str) -> str:

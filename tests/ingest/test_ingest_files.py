@@ -339,6 +339,12 @@ def test_an_option_that_is_none_is_refused(database: ragdb.Database, folder: Pat
         database.ingest(folder, corpus="docs", recursiv=True)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize("paths", [None, {"a.md": "its text"}, 3])
+def test_what_is_no_path_is_refused_by_its_type(database: ragdb.Database, paths: Any) -> None:
+    with pytest.raises(TypeError, match=f"paths is of type {type(paths).__name__}: give a path"):
+        database.ingest(paths, corpus="docs")
+
+
 @pytest.mark.parametrize("glob", ["../*", "/etc/*", "a/../../*"])
 def test_a_glob_that_leaves_its_folder_is_refused(
     database: ragdb.Database, folder: Path, glob: str

@@ -207,6 +207,22 @@ def test_a_missing_path_fails_and_the_others_go_on(docs: Path) -> None:
     assert [source.uri for source in found.sources] == ["a.md"]
 
 
+def test_a_file_that_goes_while_it_is_looked_at_fails_alone(
+    docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = docs / "gone.md"
+    gone.touch()
+    look = Path.is_dir
+
+    def takes_it_away(path: Path) -> bool:
+        gone.unlink(missing_ok=True)
+        return look(path)
+
+    monkeypatch.setattr(Path, "is_dir", takes_it_away)
+    ((name, error),) = find([str(gone)]).failed
+    assert (name, error.code) == (str(gone), "unreadable")
+
+
 def test_a_pattern_that_no_shell_expanded_is_answered_with_the_flag(tmp_path: Path) -> None:
     ((_, error),) = find([str(tmp_path / "*.md")]).failed
     assert error.hint == "leave its quotes out, or give the folder and --glob"
