@@ -47,9 +47,9 @@ declare
 begin
   if header ->> 'version' is distinct from ragdb_internal.schema_stamp() then
     perform ragdb_internal.refuse_move('the other database has another version of ragdb',
-      format('it has %s, and this one %s', ragdb_internal.quote(header ->> 'version'),
-        ragdb_internal.quote(ragdb_internal.schema_stamp())),
-      'bring both to one version: ragdb migrate');
+      format('it has %s, and this one %s', ragdb_internal.build_of(header ->> 'version'),
+        ragdb_internal.build_of(ragdb_internal.schema_stamp())),
+      'bring both to one version: ragdb init');
   end if;
   perform ragdb_internal.check_roles(header -> 'rights'),
     ragdb.import_corpus(header);

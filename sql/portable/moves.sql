@@ -35,6 +35,11 @@ create or replace function ragdb_internal.schema_stamp() returns text
 language sql stable parallel safe
 return pg_catalog.obj_description('ragdb'::regnamespace, 'pg_namespace');
 
+-- Returns what tells two stamps apart, quoted: their ends, because both begin with the same words.
+create or replace function ragdb_internal.build_of(stamp text) returns text
+language sql immutable parallel safe
+return ragdb_internal.quote(pg_catalog.regexp_replace(build_of.stamp, '^.*[.] ', ''));
+
 -- Returns the row of a corpus.
 create or replace function ragdb_internal.corpus_row(corpus_id integer) returns ragdb.corpora
 language sql stable parallel safe

@@ -675,8 +675,12 @@ def test_a_corpus_that_cannot_arrive_stays_as_it_is(pair: tuple[str, str]) -> No
             "select obj_description('ragdb'::regnamespace, 'pg_namespace')"
         ).fetchone()
         assert stamp
-        target.connection.execute("comment on schema ragdb is 'another'")
-        refused(MoveFailed, "another version")
+        other = f"{stamp[0][:-4]}beef"
+        target.connection.execute(
+            psycopg.sql.SQL("comment on schema ragdb is {}").format(psycopg.sql.Literal(other))
+        )
+        # psycopg shows the detail with the message
+        refused(MoveFailed, f'(?s)another version.*"ragdb .*{stamp[0][-16:]}".*"ragdb .*beef"')
         target.connection.execute(
             psycopg.sql.SQL("comment on schema ragdb is {}").format(psycopg.sql.Literal(stamp[0]))
         )
