@@ -194,8 +194,8 @@ def search(
         session.note(f"nothing found in {', '.join(names)}")
     if found > len(hits):
         session.note(
-            f"{found - len(hits)} not shown: they have neither the words nor the meaning of the"
-            " query; --json has them"
+            f"{found - len(hits)} not shown, with neither the words nor the meaning of the query;"
+            " --json shows all"
         )
     if trace_id:
         session.note(f"trace {trace_id}")

@@ -626,7 +626,7 @@ def test_hits_that_have_nothing_of_the_query_are_counted_for_people(
     monkeypatch.setattr(ragdb.Database, "search", with_far)
     shown = demo("search", "the tools", "-k", "5")
     assert len(re.findall(r"^ +\d  0\.", shown.stdout, re.MULTILINE)) == 2
-    assert "3 not shown: they have neither the words nor the meaning" in shown.stderr
+    assert "3 not shown, with neither the words nor the meaning" in shown.stderr
     assert len(json.loads(demo("search", "the tools", "-k", "5", "--json").stdout)) == 5
 
 
