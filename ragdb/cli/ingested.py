@@ -151,7 +151,8 @@ def _reasons(session: Session, report: Report) -> None:
         session.note(f"and {report.failed - listed} more failed")
     for hint, (first, *more) in failed.items():
         others = f" and {counted(len(more), 'other')}" if more else ""
-        session.note(f"  hint: {first}{others}: {by_verbs(hint)}")
+        name = first if len(first) <= 80 else first[:79] + "…"
+        session.note(f"  hint: {name}{others}: {by_verbs(hint)}")
 
 
 def _types(report: Report) -> str:

@@ -79,6 +79,15 @@ def test_who_reads_a_file_under_a_second_name_is_told_the_verb_that_removes_one(
     assert "`ragdb corpus delete`" in told
 
 
+def test_a_hint_names_a_deep_file_by_its_beginning(run: Run, tmp_path: Path) -> None:
+    deep = tmp_path.joinpath("docs", *(150 * "d" for _ in range(8)))
+    deep.mkdir(parents=True)
+    (deep / "broken.pdf").write_bytes(b"%PDF-1.4 and no more")
+    done = run("ingest", tmp_path / "docs", "-c", "docs")
+    (hint,) = [line for line in done.stderr.splitlines() if line.startswith("  hint: docs/")]
+    assert (done.exit_code, len(hint) < 200) == (4, True)
+
+
 def test_what_was_named_and_is_not_read_fails(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.ico").write_bytes(b"\0\0\1\0")
     done = run("ingest", tmp_path / "a.ico", "-c", "docs")
