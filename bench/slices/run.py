@@ -50,23 +50,25 @@ def graph(db: Connection, corpus_id: int, nodes: int, parent: str) -> None:
         insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source,
             start_offset, end_offset, token_count, content_hash, text)
           select %(corpus)s, i, 1, i, md5(i::text)::uuid::text, 'bench', 0, 1, 1,
-            sha256(int4send(i)), 'turn ' || i from generate_series(1, %(nodes)s) i
+            sha256(convert_to('turn ' || i, 'utf8')), 'turn ' || i
+            from generate_series(1, %(nodes)s) i
         """,
         values,
     )
     db.execute(
         """
-        insert into ragdb.turns
+        insert into ragdb.turns (corpus_id, chunk_no, session_id, role, phase, salience, depth,
+            place, answers_no, sibling_order, homogeneity, complexity, created_at)
           select %(corpus)s, i, 's', 'user',
             (array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'])
               [1 + abs(hashint4(i)) %% 5], (abs(hashint4(i + 7)) %% 1000) / 1000.0,
-            0, 0, 0.5, 0.5, 1, '{}', now() from generate_series(1, %(nodes)s) i
+            0, i, 0, 0, 0.5, 0.5, now() from generate_series(1, %(nodes)s) i
         """,
         values,
     )
     db.execute(
         f"""
-        insert into ragdb.edges
+        insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type, child_salience)
           select %(corpus)s, {parent}, i, 'reply', (abs(hashint4(i + 7)) %% 1000) / 1000.0
             from generate_series(2, %(nodes)s) i
         """,
