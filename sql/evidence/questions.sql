@@ -14,8 +14,9 @@ return case config
     '(?:\s+exactamente)?|defin[ea]|(?:la\s+)?definición\s+de'
   when 'russian' then '[Чч]то\s+(?:такое|значит|означает)|[Кк]то\s+так(?:ой|ая|ие)'
     '|(?:[Дд]ай(?:те)?\s+)?[Оо]пределение'
-  else 'wh(?:at|o)(?:\s+exactly)?(?:\s+(?:is|are|was|were)|[''’]s)(?:\s+exactly)?(?:\s+meant\s+by'
-    '|(?:\s+the)?\s+(?:meaning|definition)\s+of)?|(?:the\s+)?(?:meaning|definition)\s+of'
+  else 'wh(?:at|o)(?:\s+exactly)?(?:\s+(?:is|are|was|were)|[''’]?s\M)(?:\s+exactly)?'
+    '(?:\s+meant\s+by|(?:\s+the)?\s+(?:meaning|definition)\s+of)?'
+    '|(?:the\s+)?(?:meaning|definition)\s+of'
     '|what\s+do(?:es)?(?:\s+you\s+mean\s+by'
     '|(?=.*\s(?:mean|stand\s+for)(?:\s+in\s[^?!]+)?[\s.?!]*$))'
     '|wh(?:at|o)(?=\s.*\s(?:is|are|was|were|means)[\s.?!]*$)'
@@ -23,16 +24,18 @@ return case config
     '|(?=\S+(?:\s+\S+)?[\s.?!]*$)(?!(?:how|wh\w+)\M)' end;
 
 -- Returns what a question asks the meaning of, as the salt in "What is a salt?", with that in which
--- it has it, as in "What does salt mean in cryptography?", by the language of a text configuration;
--- null where it asks something else. The question is without its courtesy.
+-- it has it, as in "In cryptography, what does salt mean?", by the language of a text
+-- configuration; null where it asks something else. The question is without its courtesy.
 create or replace function ragdb_internal.asked_meaning(question text, config text) returns text
 language sql immutable parallel safe
 return (
-  select m.said[1] || coalesce(m.said[2], '')
+  select m.said[2] || coalesce(m.said[3], ' in ' || m.said[1], '')
   from pg_catalog.regexp_match(question,
-    '^[\s¿]*(?:' || ragdb_internal.before_meaning(config) || ')\s*((?:[^.!?]|[.](?=\S))+?)'
+    '^[\s¿]*(?:(?:so|and|well|ok(?:ay)?),?\s+)?'
+    '(?:(?:in|im|en|dans|в)\s+([^\s,]+(?:\s+[^\s,]+){0,2}),\s+)?'
+    '(?:' || ragdb_internal.before_meaning(config) || ')\s*((?:[^.!?]|[.](?=\S))+?)'
     '(?:\s+(?:means?|stands?\s+for|is|are|was|were|ist|sind|bedeutet)(\s+in\s[^.!?]+?)?)?'
-    '[\s.?!]*$', 'i') m (said));
+    '(?:,?\s+(?:exactly|(?:for|to)\s+me))?[\s.?!]*$', 'i') m (said));
 
 -- Returns a question without the words that its answer seldom repeats: its courtesy; those that
 -- ask what something is; those that ask for a measure, such as "how long", in English and German
