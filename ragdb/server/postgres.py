@@ -267,11 +267,9 @@ def _system_user() -> str:
 def _has_system_user() -> bool:
     import pwd
 
-    try:
-        pwd.getpwnam(SYSTEM_USER)
-    except KeyError:
-        return False
-    return True
+    with contextlib.suppress(KeyError):
+        return bool(pwd.getpwnam(SYSTEM_USER))
+    return False
 
 
 @cache

@@ -78,8 +78,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_meant constant text[] := ragdb_internal.meant_lexemes(question, config);
-  v_sense constant text[] := tsvector_to_array(ragdb_internal.lexemes(
-    coalesce((ragdb_internal.asked_sense(question, config))[2], ''), config));
+  v_in constant text := (ragdb_internal.asked_sense(question, config))[2];
+  v_sense constant text[] := case when v_in is not null then
+    tsvector_to_array(ragdb_internal.lexemes(v_in, config)) end;
   v_sources constant text[] := case when v_sense <> '{}' then array(
     select distinct s.source_id from unnest(sentences) s where s.lexemes || s.headed @> v_sense)
     end;

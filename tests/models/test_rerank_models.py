@@ -375,7 +375,7 @@ def test_ask_and_pack_take_what_the_reranker_puts_first(
     run: Run, db: ragdb.Database, taught: Path
 ) -> None:
     assert run("reranker", "bind", "taught", "--source", taught).exit_code == 0
-    for query in ("near dog", "near house"):
+    for query in ("near the dog", "near the house"):
         # the best of the four that are retrieved to leave one
         best, score = wanted(taught, query, db.search("docs", query, 4))[0]
         evidence = json.loads(
