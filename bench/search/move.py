@@ -55,7 +55,7 @@ def main() -> None:
         here, there = server.database("here"), server.database("there")
         with ragdb.connect(here) as db:
             db.create_corpus("manuals")
-        load(here, divided(documents, ["manuals"]), 1)
+        load({"manuals": here}, divided(documents, ["manuals"]), 1)
         writer = Writer(here)
         alone = time.perf_counter()
         writer.start()

@@ -11,10 +11,10 @@ import contextlib
 import itertools
 import json
 import statistics
-import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -60,12 +60,9 @@ def load(homes: dict[str, str], batches: dict[str, list[str]], writers: int) -> 
                 for batch in batches[corpus]:
                     db.execute(PUT, (corpus, batch))
 
-    threads = [threading.Thread(target=write, args=(share,)) for share in shares]
     started = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(write, shares))  # raises what a writer raised
     return time.perf_counter() - started
 
 
