@@ -44,11 +44,12 @@ def structured(count: int, queries: int, latent: int) -> tuple[Matrix, Matrix]:
 
     def draw(n: int) -> Matrix:
         inner = subtopics[random.integers(0, 4000, n)] + 0.7 * random.normal(size=(n, latent))
-        drawn = inner @ into + 0.1 * random.normal(size=(n, DIMS))
+        drawn: Matrix = inner @ into + 0.1 * random.normal(size=(n, DIMS))
         drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
-        return drawn.astype(np.float32)
+        return np.asarray(drawn, np.float32)
 
-    return np.concatenate([draw(10_000) for _ in range(count // 10_000)]), draw(queries)
+    blocks = [draw(min(10_000, count - at)) for at in range(0, count, 10_000)]
+    return np.concatenate(blocks), draw(queries)
 
 
 def load(db: Connection, vectors: Matrix) -> tuple[float, float]:
