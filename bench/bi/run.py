@@ -137,7 +137,7 @@ def report(given: argparse.Namespace, own: Server) -> None:
         seconds, ((hours,),) = timed(owner, "select ragdb.refresh_rollups()")
         refreshes.append((f"refresh {name}, {hours} hours", 1000 * seconds))
     owner.execute(
-        "insert into ragdb.trace_marks"
+        "insert into ragdb.trace_marks (corpus_id, hour_at)"
         " values (1, date_trunc('hour', now() - interval '60 days', 'UTC'))"
     )
     seconds, _ = timed(owner, "select ragdb.refresh_rollups()")
@@ -161,7 +161,7 @@ def report(given: argparse.Namespace, own: Server) -> None:
             lines.append(f"| {one.name} | " + " | ".join(f"{ms:.0f}" for ms in took) + f" |{flag}")
             print(lines[-1], flush=True)
         peer = 1000 * min(timed(reader, RAW)[0] for _ in range(2))
-    sizes = dict(
+    sizes: dict[str, int] = dict(
         owner.execute(
             "select parent, sum(pg_total_relation_size(oid))::bigint from ("
             "select c.oid, coalesce((select i.inhparent::regclass::text from pg_inherits i"

@@ -27,7 +27,7 @@ PARTS = ("record", "seal", "verify")
 SECONDS = 3.0
 RETRIEVE = "select * from ragdb.retrieve('bench', %s, 10)"
 MADE = (
-    "insert into ragdb.ledger_pending"
+    "insert into ragdb.ledger_pending (kind, id, hash)"
     " select 'trace', '1/' || gen_random_uuid(), sha256(int8send(n))"
     " from generate_series(%s::bigint, %s::bigint) n"
 )
@@ -37,9 +37,8 @@ COPIES = """
     select ragdb_internal.uuid7(now() - n * interval '1 millisecond') as id
       from generate_series(1, %(count)s) n),
   hits as (
-    select m.id, row((h).corpus_id, m.id, ragdb_internal.uuid_time(m.id), (h).rank, (h).chunk_id,
-        (h).content_hash, (h).score, (h).lexical_score, (h).semantic_score, (h).lexical_rank,
-        (h).semantic_rank)::ragdb.retrieval_hits as h
+    select m.id, jsonb_populate_record(h, jsonb_build_object(
+        'trace_id', m.id, 'created_at', ragdb_internal.uuid_time(m.id))) as h
       from made m, (select h from ragdb.retrieval_hits h, one
         where h.trace_id = (one.t).id) x (h)),
   stored as (insert into ragdb.retrieval_hits select (h.h).* from hits h returning 1),
@@ -53,7 +52,8 @@ COPIES = """
       ragdb_internal.trace_hash(c.t, c.hits))) as t from copies c),
   kept as (insert into ragdb.retrieval_traces select (h.t).* from hashed h
     returning corpus_id, id, trace_hash)
-  insert into ragdb.ledger_pending select 'trace', corpus_id || '/' || id, trace_hash from kept
+  insert into ragdb.ledger_pending (kind, id, hash)
+    select 'trace', corpus_id || '/' || id, trace_hash from kept
 """
 
 
