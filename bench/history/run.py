@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -107,7 +108,7 @@ def main() -> None:
         first = {way: (size(db, TODAY), size(db, KEPT)) for way, db in open_.items()}
         for n in range(1, given.rounds + 1):
             documents = made(texts, n)
-            step("edit of a fifth", lambda db, given=documents: put(db, given), n)
+            step("edit of a fifth", partial(put, documents=documents), n)
         for n in range(3):
             step("put of all, unchanged", lambda db: put(db, documents), n)
         for n in range(3):
@@ -128,7 +129,7 @@ def main() -> None:
             for way, db in open_.items():
                 create(db, way, f"more{n}")
             more = made(texts, 0)
-            step("put of all, new", lambda db, n=n, more=more: put(db, more, f"more{n}"), n)
+            step("put of all, new", partial(put, documents=more, corpus=f"more{n}"), n)
         for db in open_.values():
             db.close()
     lines = [f"| CPU seconds | {' | '.join(WAYS)} | not kept ÷ without | kept ÷ not kept |"]

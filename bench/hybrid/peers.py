@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -186,12 +187,12 @@ def langchain(folder: Path, uri: str) -> None:
             f" (ingest of {count:,} by add_embeddings, index of all), {size / 1e6:,.0f} MB"
         )
 
-        def hybrid(query: str, vector: Any, **more: Any) -> list[Any]:
+        def hybrid(query: str, vector: Any, **more: Any) -> Any:
             return store.similarity_search_by_vector(
                 vector.tolist(), k=10, hybrid_search_config=config(query), **more
             )
 
-        def semantic(_: str, vector: Any, **more: Any) -> list[Any]:
+        def semantic(_: str, vector: Any, **more: Any) -> Any:
             return store.similarity_search_by_vector(
                 vector.tolist(), k=10, hybrid_search_config=None, **more
             )
@@ -202,13 +203,13 @@ def langchain(folder: Path, uri: str) -> None:
             only = {field: {"$eq": value}}
             report(
                 f"PGVectorStore semantic, {name}",
-                lambda q, v, only=only: semantic(q, v, filter=only),
+                partial(semantic, filter=only),
                 queries,
                 asked,
             )
             report(
                 f"PGVectorStore hybrid, {name}",
-                lambda q, v, only=only: hybrid(q, v, filter=only),
+                partial(hybrid, filter=only),
                 queries,
                 asked,
             )

@@ -87,7 +87,8 @@ def main() -> None:
         (name, first, then, new)
         for (name, first), (_, then), (_, new) in zip(before, after, anew, strict=True)
     ]
-    rows.append(("all", *(sum(row[n] for row in rows) for n in (1, 2, 3))))
+    _, firsts, thens, news = zip(*rows, strict=True)
+    rows.append(("all", sum(firsts), sum(thens), sum(news)))
     publish(
         given.results,
         "A year of edits",

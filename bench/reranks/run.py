@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def report(given: argparse.Namespace, own: Server, folder: Path) -> None:
         depth = db.rerank_depth(given.k)
         db.rerank(queries[0], db.search("bench", queries[0], depth), "bench")  # loads it
         for n, query in enumerate(queries):
-            hits = timed("retrieve", lambda q=query: db.retrieve("bench", q, depth))
+            hits = timed("retrieve", partial(db.retrieve, "bench", query, depth))
             pairs = [(query, rerank.passage(hit)) for hit in hits]
 
             def predict(pairs: Any = pairs) -> None:
@@ -81,6 +82,7 @@ def report(given: argparse.Namespace, own: Server, folder: Path) -> None:
             def ours(query: str = query, hits: Any = hits) -> None:
                 db.rerank(query, hits, "bench", given.k)
 
+            ways: list[tuple[str, Callable[[], None]]]
             ways = [("CrossEncoder.predict", predict), ("Database.rerank", ours)]
             for name, way in ways[:: 1 if n % 2 else -1]:
                 timed(name, way)
@@ -89,7 +91,7 @@ def report(given: argparse.Namespace, own: Server, folder: Path) -> None:
             trace_id = again[0].trace_id
             timed(
                 "record_rerank alone",
-                lambda t=trace_id, i=ids, s=scores: db.record_rerank(t, "bench", i, s, given.k),
+                partial(db.record_rerank, trace_id, "bench", ids, scores, given.k),
             )
             timed("list_rerankers alone", db.list_rerankers)
         row = db.connection.execute(

@@ -19,7 +19,9 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -100,9 +102,11 @@ class Client:
         return "POST", f"/capabilities/{kind}", request
 
 
-def measure(count: int, seconds: float, *given: Any) -> tuple[dict[str, Any], Counter[str], float]:
+def measure(
+    count: int, seconds: float, client: Callable[[int, int], Client]
+) -> tuple[dict[str, Any], Counter[str], float]:
     """So many clients for so long: ms by kind, errors, requests a second."""
-    clients = [Client(*given, first, count) for first in range(count)]
+    clients = [client(first, count) for first in range(count)]
     until = time.monotonic() + seconds
     threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
     began = time.monotonic()
@@ -153,13 +157,13 @@ def main() -> None:
                 line = served.stderr.readline()
                 port = int(line.split()[2].rstrip(",").rpartition(":")[2])
                 threading.Thread(target=served.stderr.read, daemon=True).start()
-                given = (port, token, queries, anchors)
+                client = partial(Client, port, token, queries, anchors)
                 time.sleep(2)
-                measure(arguments.clients, 3, *given)  # fill the pool and the caches
+                measure(arguments.clients, 3, client)  # fill the pool and the caches
                 process = psutil.Process(served.pid)
-                single, wrong, rate = measure(1, arguments.seconds / 3, *given)
+                single, wrong, rate = measure(1, arguments.seconds / 3, client)
                 before = memory(process, db)
-                several, errors, rate_of_all = measure(arguments.clients, arguments.seconds, *given)
+                several, errors, rate_of_all = measure(arguments.clients, arguments.seconds, client)
                 after = memory(process, db)
             finally:
                 served.terminate()

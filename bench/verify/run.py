@@ -17,7 +17,7 @@ import time
 import psycopg
 
 import ragdb
-from bench.common import Server, document, parser, publish, resident, server
+from bench.common import Connection, Server, document, parser, publish, resident, server
 
 BATCH = 50_000
 
@@ -73,7 +73,7 @@ def report(given: argparse.Namespace, own: Server) -> None:
     )
 
 
-def make(db: psycopg.Connection, traces: int, chunks: int, hits: int) -> None:  # type: ignore[type-arg]
+def make(db: Connection, traces: int, chunks: int, hits: int) -> None:
     db.execute("select ragdb.set_ledger(false)")  # what bench.ledger measures
     db.execute("select ragdb.create_signing_key('k1')")
     db.execute("select ragdb.create_corpus('bench')")
