@@ -24,7 +24,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from html import unescape
 from threading import Thread
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 import httpx2 as httpx
 import numpy as np
@@ -120,9 +120,10 @@ class Visitor:
         self.spent.setdefault(name, []).append((1000 * took, 1000 * used))
 
     def links(self, path: str, begins: str) -> list[str]:
-        """The links of a page that begin so."""
-        text = self.client.get(path).text
-        return [unescape(link) for link in re.findall(rf'href="({begins}[^"]+)"', text)]
+        """The addresses that a page links to, relative to its own, and that begin so."""
+        links = re.findall(r'href="([^"]+)"', self.client.get(path).text)
+        found = [urljoin(path, unescape(link)) for link in links]
+        return [link for link in found if link.startswith(begins)]
 
 
 def fill(db: Connection, dsn: str, chunks: int, traces: int, queries: list[str]) -> None:
