@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import sys
 from dataclasses import dataclass, fields, replace
 
 import psycopg
@@ -61,6 +62,8 @@ def measured(chunks: int, figures: Figures) -> Figures:
           select sum(pg_relation_size(c.oid)) from pg_class c
           join pg_am am on am.oid = c.relam and am.amname = 'hnsw'
           """).fetchall()
+        if hnsw is None:
+            sys.exit(f"{chunks:,} chunks are too few for an index: give --measure more")
         ((vectors,),) = db.execute(
             "select count(distinct half) from ragdb.chunk_embeddings"
         ).fetchall()
