@@ -77,7 +77,7 @@ def register(app: FastAPI, server: Server) -> None:
 
 def _put(routes: Routes, server: Server) -> None:
     @routes.put(
-        f"{CORPUS}/documents/{{document:path}}",
+        f"{CORPUS}/documents/{{document:name}}",
         response_model=rows.PutResult,
         responses=failures(404, 409),
     )
@@ -110,7 +110,7 @@ def _documents(routes: Routes, server: Server) -> None:
         return Answer({"documents": listed, "next": goes_on})
 
     @routes.get(
-        f"{CORPUS}/documents/{{document:path}}",
+        f"{CORPUS}/documents/{{document:name}}",
         response_model=DocumentAnswer,
         responses=failures(404, 409),
     )
@@ -141,7 +141,7 @@ def _documents(routes: Routes, server: Server) -> None:
         return Answer({**said, "versions": versions})
 
     @routes.delete(
-        f"{CORPUS}/documents/{{document:path}}",
+        f"{CORPUS}/documents/{{document:name}}",
         response_model=rows.DeleteDocumentRow,
         responses=failures(404, 409),
     )

@@ -82,7 +82,7 @@ def register(app: FastAPI, server: Server) -> None:
 
 def _turns(routes: Routes, server: Server) -> None:
     @routes.post(
-        f"{CORPUS}/sessions/{{session:path}}/turns",
+        f"{CORPUS}/sessions/{{session:name}}/turns",
         response_model=Appended,
         responses=failures(404, 409),
     )

@@ -53,12 +53,12 @@ def next_after(listed: Sequence[Any], count: int | None, key: str) -> Any:
 
 
 class _Name(PathConvertor):
-    """A name with its line ends: `.*` has none, so that `a%0A` was `a`."""
+    """A name with its line ends: a `path` has none, so that `a%0A` was `a`."""
 
     regex = r"(?s:.*)"
 
 
-register_url_convertor("path", _Name())
+register_url_convertor("name", _Name())
 
 
 class Routes:
