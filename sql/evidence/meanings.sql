@@ -41,13 +41,21 @@ return pg_catalog.regexp_match(
     ragdb_internal.asked_for(question), config) collate "C"),
   '^(.+?)(?:\s+(?:in|im|en|dans|в)\s+((?!the\s|an?\s|[0-9])\S+(?:\s+\S+){0,2}))?$');
 
+-- Returns the lexemes of a part of that; none for null.
+create or replace function ragdb_internal.sense_lexemes(part text, config text) returns text[]
+language sql immutable parallel safe
+return case when part is null then '{}'
+  else pg_catalog.tsvector_to_array(ragdb_internal.lexemes(part, config)) end;
+
 -- Returns the lexemes of what a question asks the meaning of; none where it asks something else.
 create or replace function ragdb_internal.meant_lexemes(question text, config text) returns text[]
-language sql immutable parallel safe
-return (
-  select case when s.sense is null then '{}' else pg_catalog.tsvector_to_array(
-    ragdb_internal.lexemes(s.sense[1], config)) end
-  from (select ragdb_internal.asked_sense(question, config) as sense offset 0) s);
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return ragdb_internal.sense_lexemes(
+    (ragdb_internal.asked_sense(question, config))[1], config);
+end $$;
 
 -- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
 -- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not.
@@ -77,10 +85,9 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_meant constant text[] := ragdb_internal.meant_lexemes(question, config);
-  v_in constant text := (ragdb_internal.asked_sense(question, config))[2];
-  v_sense constant text[] := case when v_in is not null then
-    tsvector_to_array(ragdb_internal.lexemes(v_in, config)) end;
+  v_asked constant text[] := ragdb_internal.asked_sense(question, config);
+  v_meant constant text[] := ragdb_internal.sense_lexemes(v_asked[1], config);
+  v_sense constant text[] := ragdb_internal.sense_lexemes(v_asked[2], config);
   v_sources constant text[] := case when v_sense <> '{}' then array(
     select distinct s.source_id from unnest(sentences) s where s.lexemes || s.headed @> v_sense)
     end;
