@@ -23,7 +23,8 @@ begin
     then v_verb + 1
     when v_low[: 5] = '{what,do,you,mean,by}' then 6
     when v_low[1] in ('define', 'explain', 'describe') and v_low[2] !~ '^(?:how|if|wh.*)$' then 2
-    when v_low[1] in ('the', 'meaning', 'definition') then 1 end;
+    when v_low[1] in ('meaning', 'definition')
+      or v_low[: 2] in ('{the,meaning}', '{the,definition}') then 1 end;
   if v_from is not null then
     v_from := v_from + case when v_low[v_from] = 'exactly' then 1 else 0 end;
     v_from := v_from + case when v_low[v_from : v_from + 1] = '{meant,by}' then 2
@@ -33,11 +34,12 @@ begin
     return case when v_from > 1 then nullif(array_to_string(words[v_from : v_end], ' '), '') end;
   end if;
   v_verb := coalesce(array_position(v_low, 'mean', 4), array_position(v_low, 'stand', 4));
+  v_from := v_verb
+    + case when v_low[v_verb] = 'mean' then 1 when v_low[v_verb + 1] = 'for' then 2 end;
   return case
     when v_low[1] = 'what' and v_low[2] in ('do', 'does') then case
-      when v_verb = v_end or v_low[v_verb + 1] = 'in' then array_to_string(
-        words[3 : v_verb - 1] || words[v_verb + 1 : v_end], ' ')
-      when v_low[v_verb + 1] = 'for' then array_to_string(words[3 : v_verb - 1], ' ') end
+      when v_from > v_end or v_low[v_from] = 'in' then array_to_string(
+        words[3 : v_verb - 1] || words[v_from : v_end], ' ') end
     when v_low[1] in ('what', 'who') and v_end > 2
       and v_low[v_end] in ('is', 'are', 'was', 'were', 'means')
     then array_to_string(words[2 : v_end - 1], ' ')
