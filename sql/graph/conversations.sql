@@ -156,6 +156,36 @@ begin
     where e.ctid = o.ctid;
 end $$;
 
+-- Returns the sessions of the conversations found at some sources. All turns of a conversation are
+-- of one session.
+create or replace function ragdb_internal.sessions_at_sources(corpus_id integer, uris text[])
+returns text[]
+language sql stable parallel safe
+return array(
+  select distinct t.session_id
+  from pg_catalog.unnest(sessions_at_sources.uris) u (uri)
+    cross join lateral (
+      select h.doc_no from ragdb.document_sources h
+      where h.corpus_id = sessions_at_sources.corpus_id and h.uri = u.uri offset 0) s
+    cross join lateral (
+      select h.chunk_no from ragdb.chunks h
+      where h.corpus_id = sessions_at_sources.corpus_id and h.doc_no = s.doc_no and h.ordinal = 0
+      offset 0) c
+    cross join lateral (
+      select h.session_id from ragdb.turns h
+      where h.corpus_id = sessions_at_sources.corpus_id and h.chunk_no = c.chunk_no offset 0) t);
+
+-- Returns the sessions of conversations that come under another one. Their turns elsewhere stay.
+create or replace function ragdb_internal.sessions_left(corpus_id integer, conversations jsonb)
+returns text[]
+language sql stable parallel safe
+return array(
+  select s.session_id
+  from pg_catalog.jsonb_array_elements(sessions_left.conversations) c
+    cross join lateral pg_catalog.unnest(ragdb_internal.sessions_at_sources(
+      sessions_left.corpus_id, array[c ->> 'uri'])) s (session_id)
+  where s.session_id is distinct from c ->> 'session');
+
 create or replace function ragdb.put_conversations(
   corpus text, conversations jsonb, force boolean default false)
 returns setof ragdb.put_result
@@ -165,22 +195,22 @@ set timezone = 'UTC' -- a time without a zone means the same everywhere
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora :=
-    ragdb_internal.open_corpus(put_conversations.corpus, 'write');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(put_conversations.corpus, 'write');
   v_turns ragdb_internal.parsed_turn[];
   v_edges ragdb_internal.parsed_edge[];
+  v_left text[];
   v_result ragdb.put_result;
   v_written integer[] := '{}';
   v_events uuid[] := '{}';
 begin
-  perform ragdb_internal.check_conversations(put_conversations.conversations);
-  perform ragdb_internal.check_messages(put_conversations.conversations);
-  v_turns := array(select t from ragdb_internal.parsed_turns(
-    v_corpus.name, put_conversations.conversations) t);
-  v_edges := array(select e from ragdb_internal.parsed_edges(
-    v_corpus.name, put_conversations.conversations, v_turns) e);
-  perform ragdb_internal.check_turns(v_turns, v_edges, '{}');
-  perform ragdb_internal.check_replies(v_turns, v_edges);
+  perform ragdb_internal.check_conversations(conversations),
+    ragdb_internal.check_messages(conversations);
+  v_turns := array(select t from ragdb_internal.parsed_turns(v_corpus.name, conversations) t);
+  v_edges := array(
+    select e from ragdb_internal.parsed_edges(v_corpus.name, conversations, v_turns) e);
+  perform ragdb_internal.check_turns(v_turns, v_edges, '{}'),
+    ragdb_internal.check_replies(v_turns, v_edges);
+  v_left := ragdb_internal.sessions_left(v_corpus.corpus_id, conversations);
   for v_result in
     select p.* from ragdb_internal.put_given(put_conversations.corpus,
       ragdb_internal.conversation_documents(put_conversations.conversations, v_turns),
@@ -201,7 +231,7 @@ begin
   perform ragdb_internal.check_joined(v_corpus.corpus_id, v_turns);
   perform ragdb_internal.tell_turns(v_corpus.corpus_id, v_events);
   perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
-    select distinct t.session_id from unnest(v_turns) t));
+    select t.session_id from unnest(v_turns) t union select s from unnest(v_left) s));
 end $$;
 comment on function ragdb.put_conversations is
   'Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id", "parent_id" '

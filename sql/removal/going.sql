@@ -1,4 +1,4 @@
--- What goes with some sources: chunks, documents and sessions; and what stays.
+-- What goes with some sources: chunks and documents; and what stays.
 
 -- Returns the chunks of the documents whose bytes have no sources but these. What was derived from
 -- some bytes stays while the corpus has them, under whatever name: a file that is renamed comes
@@ -46,25 +46,6 @@ return array(
       select h.event_id from ragdb.documents h
       where h.corpus_id = documents_at_sources.corpus_id and h.doc_no = s.doc_no offset 0) d
   order by 1);
-
--- Returns the sessions of the conversations found at some sources. All turns of a conversation are
--- of one session.
-create or replace function ragdb_internal.sessions_at_sources(corpus_id integer, uris text[])
-returns text[]
-language sql stable parallel safe
-return array(
-  select distinct t.session_id
-  from pg_catalog.unnest(sessions_at_sources.uris) u (uri)
-    cross join lateral (
-      select h.doc_no from ragdb.document_sources h
-      where h.corpus_id = sessions_at_sources.corpus_id and h.uri = u.uri offset 0) s
-    cross join lateral (
-      select h.chunk_no from ragdb.chunks h
-      where h.corpus_id = sessions_at_sources.corpus_id and h.doc_no = s.doc_no and h.ordinal = 0
-      offset 0) c
-    cross join lateral (
-      select h.session_id from ragdb.turns h
-      where h.corpus_id = sessions_at_sources.corpus_id and h.chunk_no = c.chunk_no offset 0) t);
 
 -- Counts the documents, and their chunks, that would be left without a source if some were
 -- forgotten.

@@ -100,8 +100,9 @@ def made(db: Connection, turns: Sequence[dict[str, Any]]) -> dict[str, list[Any]
     }
 
 
+@pytest.mark.parametrize("act", ["deleted", "of another session"])
 def test_what_is_left_of_a_session_is_what_it_would_be_without_what_went(
-    any_db: Connection,
+    any_db: Connection, act: str
 ) -> None:
     first = [message(1, text="An error."), message(2, [1], text="The plan: step one.")]
     # the reply of the one that goes becomes a root, and the first phase is not a new one
@@ -112,8 +113,12 @@ def test_what_is_left_of_a_session_is_what_it_would_be_without_what_went(
     any_db.execute("select ragdb.delete_source('chat', 'session:s1')")
     put(any_db, "chat", conversation(first))
     append(any_db, "chat", [more[0] | {"parents": [uuid(2)]}, more[1]])
-    any_db.execute("select ragdb.delete_source('chat', 'chat.jsonl#s1')")
+    if act == "deleted":
+        any_db.execute("select ragdb.delete_source('chat', 'chat.jsonl#s1')")
+    else:
+        put(any_db, "chat", conversation([message(5)]) | {"session": "s2"})
     left = any_db.execute(TURN, {"corpus": "chat"}).fetchall()
+    left = [row for row in left if row[0] in (uuid(3), uuid(4))]
     assert [row[4:9] for row in left] == [row[4:9] for row in alone]
     assert [row[11] for row in left] == [row[11] for row in alone] == [None, uuid(3)]
 
