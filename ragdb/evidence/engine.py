@@ -21,7 +21,7 @@ from ragdb.evidence.answers import (
     Told,
 )
 from ragdb.evidence.outputs import ask, name_of, used
-from ragdb.evidence.packs import EvidencePack, given_pack
+from ragdb.evidence.packs import EvidencePack, build_evidence_pack, given_pack
 from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk, Retriever
 from ragdb.evidence.tasks import MAX_ATTEMPTS, ContractError, RagPolicy, TaskContract, mismatches
 
@@ -88,7 +88,7 @@ class Engine:
         input of the contract; and what `ragdb.ask_plan` and `ragdb.ask_weigh` raise.
         """
         policy = replace(self.policy, **overrides)
-        self._check_input({"question": question})
+        self._check_given(question, evidence, policy)
         run = self._planned(question, self._as_json(policy), bool(evidence))
         found = self._found(run)
         chunks = [*evidence, *(chunk for _, result in found for chunk in result)]
@@ -129,6 +129,18 @@ class Engine:
             "model": name_of(self.task),
             "client": self.client,
         }
+
+    def _check_given(
+        self, question: str, evidence: Sequence[RetrievedChunk], policy: RagPolicy
+    ) -> None:
+        """Check what the caller gives before anything is looked up: the task may require both."""
+        given: dict[str, Any] = {"question": question}
+        if evidence:
+            pack = build_evidence_pack(
+                evidence, "context", max_context=policy.max_context, unit=policy.unit
+            )
+            given = pack.as_input(question)
+        self._check_input(given)
 
     def _check_input(self, given: dict[str, Any]) -> None:
         if self.contract is None or self.contract.input_schema is None:

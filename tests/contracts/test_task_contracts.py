@@ -204,6 +204,25 @@ def test_the_input_is_validated_before_and_after_the_evidence(base: Database) ->
         Engine(base, retriever=Fixed(*many), contract=contract).run(QUESTION)
 
 
+def test_a_task_that_requires_evidence_takes_that_of_the_caller(base: Database) -> None:
+    contract = TaskContract.read(
+        {
+            "contract_spec_format": 2,
+            "task_id": "answer_from_evidence",
+            "version": "1",
+            "capabilities": {"supports_rag": True},
+            "rag_policy": {"mode": "off"},
+            "input_schema": {"required": ["question", "evidence"]},
+        }
+    )
+    retriever = Fixed(OTHER)
+    made = Engine(base, retriever=retriever, contract=contract)
+    assert made.run(QUESTION, [GOOD]).output["answer"] == GOOD.text
+    with pytest.raises(ContractError, match="input lacks evidence"):
+        made.run(QUESTION)
+    assert retriever.calls == 0
+
+
 def test_a_schema_fetches_nothing_and_says_nothing_of_the_value() -> None:
     schema = {"properties": {"a": {"$ref": "https://example.invalid/schema.json"}}}
     with pytest.raises(ContractError, match=r"a \$ref names nothing"):
