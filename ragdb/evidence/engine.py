@@ -135,7 +135,7 @@ class Engine:
     ) -> None:
         """Check what the caller gives before anything is looked up: the task may require both."""
         given: dict[str, Any] = {"question": question}
-        if evidence:
+        if evidence and self.contract is not None:
             pack = build_evidence_pack(
                 evidence, "context", max_context=policy.max_context, unit=policy.unit
             )
