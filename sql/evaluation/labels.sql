@@ -59,6 +59,17 @@ return array(
             resolved_labels.corpus_id, n.source) f) d
         on d.source = u.source) l);
 
+-- Returns the labels that measure: those that are not stale, and of several of one document or span
+-- under its names that of the greatest grade.
+create or replace function ragdb_internal.measuring_labels(labels ragdb_internal.eval_label[])
+returns setof ragdb_internal.eval_label
+language sql immutable parallel safe
+begin atomic
+  select distinct on (l.case_no, l.part_id, l.doc_no, l.start_offset, l.end_offset) l.*
+  from pg_catalog.unnest(measuring_labels.labels) l where not l.is_stale
+  order by l.case_no, l.part_id, l.doc_no, l.start_offset, l.end_offset, l.grade desc, l.label_no;
+end;
+
 -- Returns the ranking of some cases as their labels see it. A document counts once, and so does a
 -- labelled span; what nobody judged is a document too, or a chunk where the case labels spans.
 create or replace function ragdb_internal.label_items(corpus_id integer,
@@ -77,11 +88,11 @@ begin atomic
         where o.corpus_id = any (p.ids) and o.doc_cid = u.doc_cid
         order by o.source = u.source desc, o.corpus_id, o.doc_no limit 1) d on true
   ), l as materialized (
-    select u.* from pg_catalog.unnest(labels) u where not u.is_stale
+    select m.* from ragdb_internal.measuring_labels(labels) m
   ), spans as materialized (
     select distinct l.case_no from l where l.start_offset is not null
   ), pairs as materialized (
-    select h.case_no, h.rank, h.chunk_id, l.label_no, l.grade, l.source
+    select h.case_no, h.rank, l.label_no, l.grade, l.source
       || case when l.start_offset is null then ''
         else '#' || l.start_offset || '-' || l.end_offset end as item
     from h join l on l.case_no = h.case_no and l.part_id = h.part_id and l.doc_no = h.doc_no
@@ -93,24 +104,24 @@ begin atomic
     union all
     select x.case_no, pg_catalog.min(x.rank), 0, x.item, null
     from (
-      select h.case_no, h.rank, case when s.case_no is not null then h.chunk_id
+      select h.case_no, h.rank, h.part_id, h.doc_no, case when s.case_no is not null then h.chunk_id
         else coalesce(h.external_id, h.source) end as item
       from h left join spans s on s.case_no = h.case_no
       where not exists (select from pairs p where p.case_no = h.case_no and p.rank = h.rank)) x
-    group by x.case_no, x.item
+    group by x.case_no, x.part_id, x.doc_no, x.item
   )
   select f.case_no, (pg_catalog.row_number() over (partition by f.case_no order by f.rank,
     f.label_no))::integer, f.item, f.grade, array[f.label_no]
   from found f;
 end;
 
--- Returns the grades of the labels of each case that are not stale, best first, under its number.
+-- Returns the grades of the labels of each case that measure, best first, under its number.
 create or replace function ragdb_internal.label_grades(labels ragdb_internal.eval_label[])
   returns jsonb
 language sql immutable parallel safe
 return (select coalesce(pg_catalog.jsonb_object_agg(g.case_no, g.grades), '{}') from (
   select l.case_no, pg_catalog.jsonb_agg(l.grade order by l.grade desc) as grades
-  from pg_catalog.unnest(label_grades.labels) l where not l.is_stale group by l.case_no) g);
+  from ragdb_internal.measuring_labels(labels) l group by l.case_no) g);
 
 -- Returns the labels of a case.
 create or replace function ragdb_internal.case_labels(declared ragdb.contract_nodes,

@@ -151,8 +151,7 @@ create or replace function ragdb_internal.ndcg_of(corpus_id integer, chunk_nos i
 language sql stable parallel safe
 return ragdb_internal.rank_metric('ndcg', ndcg_of.k,
   ragdb_internal.judged_items(ndcg_of.corpus_id, chunk_nos, labels),
-  array(select l.grade from pg_catalog.unnest(labels) l where not l.is_stale
-    order by l.grade desc));
+  array(select l.grade from ragdb_internal.measuring_labels(labels) l order by l.grade desc));
 
 create or replace function ragdb.compare_spaces(
   corpus text, embedder text, queries text[], current_embeddings real[], embeddings real[],

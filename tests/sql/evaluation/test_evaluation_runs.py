@@ -350,6 +350,33 @@ def test_a_label_is_of_the_uri_before_it_is_of_an_external_id(db: Connection) ->
     assert metrics(db, run(db)["run_id"])["mrr"] == 1
 
 
+def test_a_document_or_span_that_is_labelled_under_two_names_counts_once(db: Connection) -> None:
+    apply(db, contract("", k=3))
+    put(db, {"docs/refunds.md": TEXTS["docs/refunds.md"]}, external_id="refunds")
+    put(db, {"docs/late.md": TEXTS["docs/late.md"]})
+    both = [{"source": "docs/refunds.md", "grade": 1}, {"source": "refunds", "grade": 2}]
+    span = {"start": 0, "end": 10}
+    importing(db, [
+        {"name": "document", "query": "refund", "labels": both},
+        {"name": "span", "query": "refund", "labels": [label | span for label in both]},
+    ])  # fmt: skip
+    found = run(db)
+    for case_no in (1, 2):
+        measured = metrics(db, found["run_id"], case_no)
+        assert (measured["ndcg@5"], measured["precision@5"], measured["recall@5"]) == (1, 0.2, 1)
+
+
+def test_documents_of_one_name_in_two_parts_count_as_two(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    for part in ("docs-1", "docs-2"):
+        db.execute("select ragdb.create_corpus(%s, part_of => 'docs')", (part,))
+        db.execute("select * from ragdb.put_text(%s, 'a.md', %s)", (part, f"Refunds of {part}."))
+    db.execute("select * from ragdb.put_text('docs-2', 'b.md', 'Refunds take long, and longer.')")
+    apply(db, contract("", k=3))
+    importing(db, [{"name": "q", "query": "refunds", "labels": [{"source": "b.md"}]}])
+    assert metrics(db, run(db)["run_id"])["mrr"] == pytest.approx(1 / 3)
+
+
 def test_a_label_of_a_document_that_is_gone_is_stale(any_db: Connection) -> None:
     apply(any_db, contract(""))
     put(any_db, TEXTS)
