@@ -15,6 +15,9 @@ from ragdb.client.rows import loads
 # How the columns of a table of queries are called, where its first line says so.
 NAMES = {"id", "_id", "qid", "query-id", "query_id", "name"}
 TEXTS = {"text", "query", "question"}
+# a grade, whole also where a data frame wrote 1.0; a first line without a number is a heading
+_GRADE = re.compile(r"(-?\d{1,9})(?:\.0+)?")
+_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
 # what ends the first column, an id, of a table as a spreadsheet saves it
 _ENDS = re.compile(r'\s*(?:"(?:[^"]|"")*"|[^",;\t\n]*)([,;\t])')
 
@@ -25,13 +28,15 @@ def judgements(path: Path) -> dict[str, list[dict[str, Any]]]:
     for number, line in enumerate(io.StringIO(_read(path)), 1):
         row = line.split("\t") if "\t" in line else line.split()
         row = [part.strip() for part in row]
-        if not any(row) or (number == 1 and not _is_whole(row[-1])):
+        if not any(row) or (number == 1 and not _NUMBER.fullmatch(row[-1])):
             continue
-        if len(row) not in (3, 4) or not _is_whole(row[-1]):
+        grade = _GRADE.fullmatch(row[-1])
+        if len(row) not in (3, 4) or not grade:
             raise Failure(
-                f"{path}:{number}: not a judgement", hint="query, (iteration,) document, grade"
+                f"{path}:{number}: not a judgement",
+                hint="query, (iteration,) document, grade; a grade is a whole number",
             )
-        labels.setdefault(row[0], []).append({"source": row[-2], "grade": int(row[-1])})
+        labels.setdefault(row[0], []).append({"source": row[-2], "grade": int(grade[1])})
     return labels
 
 
@@ -45,10 +50,6 @@ def _read(path: Path, newline: str | None = None) -> str:
         raise Failure(
             f"{path} is not UTF-8: byte {error.start} is {byte:#x}", hint="save it as UTF-8"
         ) from None
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
 
 
 def cases(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:

@@ -9,8 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
+import pytest
 
 import ragdb
+from ragdb.cli.queries import judgements
+from ragdb.cli.session import Failure
 from tests.conftest import OLDER_BY_NIGHT, Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
@@ -194,6 +197,22 @@ def test_a_table_of_questions_is_imported_without_its_heading(run: Run, tmp_path
     refused = run("eval", "import", "A", "V", "--queries", table)
     assert "queries.csv:1: field larger than" in refused.stderr
     assert [c["name"] for c in _cases(run)] == ["q1", "q2"]
+
+
+def test_a_judgement_in_the_first_line_is_no_heading(tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels.tsv"
+    qrels.write_text("q1\t1\t1.0\nq1\t2\t-1.00\nq2\t1\t2\n")  # as data frames write numbers
+    assert judgements(qrels) == {
+        "q1": [{"source": "1", "grade": 1}, {"source": "2", "grade": -1}],
+        "q2": [{"source": "1", "grade": 2}],
+    }
+    for grade in ("0.5", "1e400", "nan", "."):
+        qrels.write_text(f"query\tdocument\tscore\nq1\t1\t{grade}\n")
+        with pytest.raises(Failure, match=r"qrels\.tsv:2: not a judgement"):
+            judgements(qrels)
+    qrels.write_text("q1\t1\t0.5\nq2\t1\t1\n")
+    with pytest.raises(Failure, match=r"qrels\.tsv:1: not a judgement"):
+        judgements(qrels)
 
 
 def test_a_file_without_a_query_leaves_what_was_imported(run: Run, tmp_path: Path) -> None:
