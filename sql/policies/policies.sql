@@ -148,11 +148,11 @@ comment on function ragdb.list_policies is
 create or replace function ragdb.registry_fingerprint() returns text
 language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
-return ragdb.xxh64(pg_catalog.convert_to('[' || coalesce((
+return ragdb.xxh64(pg_catalog.convert_to('[' || (
     select pg_catalog.string_agg(
         '{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
         order by p.policy_id, p.params_hash)
-      from ragdb.slice_policies p), '') || ']', 'UTF8'));
+      from ragdb.list_policies() p) || ']', 'UTF8'));
 comment on function ragdb.registry_fingerprint is
-  'Returns xxHash64 over the ordered JSON list of policy references: equal registries have equal '
-  'fingerprints.';
+  'Returns xxHash64 over the ordered JSON list of the references that ragdb.list_policies returns: '
+  'equal registries have equal fingerprints.';

@@ -2962,8 +2962,8 @@ class Functions(Caller):
         self._run(calls.REGISTER_SIGNING_KEY, locals())
 
     def registry_fingerprint(self) -> str:
-        """Returns xxHash64 over the ordered JSON list of policy references: equal registries
-        have equal fingerprints.
+        """Returns xxHash64 over the ordered JSON list of the references that ragdb.list_policies
+        returns: equal registries have equal fingerprints.
         """
         return self._value(calls.REGISTRY_FINGERPRINT, locals())
 

@@ -24,6 +24,21 @@ def test_xxh64_is_that_of_the_library(db: Connection, data: bytes) -> None:
     )
 
 
+def test_the_fingerprint_is_that_of_the_policies_that_are_listed(any_db: Connection) -> None:
+    def fingerprints() -> tuple[str, str]:
+        listed = any_db.execute("select policy_id, params_hash from ragdb.list_policies()")
+        refs = [{"policy_id": name, "params_hash": params} for name, params in listed]
+        (given,) = any_db.execute("select ragdb.registry_fingerprint()").fetchall()
+        return given[0], xxhash.xxh64(json.dumps(refs, separators=(",", ":")).encode()).hexdigest()
+
+    assert fingerprints() == ("21824822487c24ac",) * 2  # the Graph Kernel's with its default
+    any_db.execute("select ragdb.register_policy('{}')")  # as with the first slice under it
+    assert fingerprints() == ("21824822487c24ac",) * 2
+    any_db.execute("""select ragdb.register_policy('{"max_nodes": 128}')""")
+    given, expected = fingerprints()
+    assert given == expected != "21824822487c24ac"
+
+
 @pytest.mark.parametrize("weight", ["0.0000004", "1e-37", "1e-46", "1e-400"])
 def test_policies_of_one_hash_admit_the_same(db: Connection, weight: str) -> None:
     # of equals the larger id is chosen, and any weight of salience would choose another
