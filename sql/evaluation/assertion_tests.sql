@@ -45,9 +45,10 @@ return case (j).kind
     pg_catalog.to_jsonb(case (j).quantifier when 'all' then (j).high else (j).low end))
   when 'topScoreGte' then ragdb_internal.outcome((j).first >= (j).number,
     pg_catalog.to_jsonb((j).first))
+  -- of decimal numbers: of floats 0.9 - 0.8 is below 0.1
   when 'scoreMarginGte' then ragdb_internal.outcome(
-    (j).first - coalesce((j).second, 0) >= (j).number,
-    pg_catalog.to_jsonb((j).first - coalesce((j).second, 0)))
+    (j).first::numeric - coalesce((j).second, 0)::numeric >= (j).number::numeric,
+    pg_catalog.to_jsonb(((j).first::numeric - coalesce((j).second, 0)::numeric)::float8))
 end;
 
 -- Tests an assertion of what is in chunks, and of their sources; null for other kinds.

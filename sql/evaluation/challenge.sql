@@ -136,7 +136,7 @@ return (
   select pg_catalog.format('%s is %s, below %s', (setting).metric,
     pg_catalog.round(g.value::numeric, 4), ragdb_internal.shown((setting).threshold))
   from (
-    select pg_catalog.avg(m.value order by m.case_no) as value
+    select ragdb_internal.mean(pg_catalog.array_agg(m.value)) as value
     from ragdb_internal.case_measures(
       array(select c.outcome from pg_catalog.unnest((challenge).cases) c), hits,
       array(select i from ragdb_internal.label_items((challenge).corpus_id, hits,

@@ -71,14 +71,15 @@ begin
     having count(*) > 0
     union all
     select run.corpus_id, run.run_id, 0, 'citation_coverage',
-      coalesce(sum(m.value * c.hits order by c.case_no) / nullif(sum(c.hits), 0), 0)
+      coalesce(sum(round(m.value * c.hits)) / nullif(sum(c.hits), 0), 0)
     from ragdb.eval_case_results c
       left join ragdb.eval_metrics m on m.corpus_id = c.corpus_id and m.run_id = c.run_id
         and m.case_no = c.case_no and m.metric = 'citation_coverage'
     where c.corpus_id = run.corpus_id and c.run_id = run.run_id and c.kind = 'case'
     union all
     select run.corpus_id, run.run_id, 0, m.metric,
-      case m.metric when 'min_relevance' then min(m.value) else avg(m.value order by m.case_no) end
+      case m.metric when 'min_relevance' then min(m.value)
+        else ragdb_internal.mean(array_agg(m.value)) end
     from ragdb.eval_metrics m
     where m.corpus_id = run.corpus_id and m.run_id = run.run_id and m.case_no > 0
       and m.metric not in ('hit_rate', 'citation_coverage')

@@ -12,6 +12,13 @@ return code in ('PASS', 'ASSERTION_FAIL')
   and not (kind in ('expected.chunkCount', 'chunkCountEq', 'uniqueSourcesGte')
     and expected #>> '{}' = '0');
 
+-- Returns the mean of some measures, computed of decimal numbers: the sum of the floats 0.6, 0.8
+-- and 1 is too small, and their mean would miss a threshold of 0.8.
+create or replace function ragdb_internal.mean(measures float8[]) returns float8
+language sql immutable parallel safe
+set extra_float_digits = 1
+return (select pg_catalog.avg(m::text::numeric)::float8 from pg_catalog.unnest(measures) m);
+
 -- Returns the metrics of some cases; the rank metrics, where a case has a label, at 5, 10 and the
 -- depth of the metric that the run is judged by (null: none). Case 0 is the run. The hit rate and
 -- the grounding are KERN's; the rank metrics those of trec_eval.

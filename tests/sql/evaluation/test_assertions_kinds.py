@@ -103,6 +103,13 @@ def test_a_chunk_hash_is_that_of_the_canonical_text_in_either_case(any_db: Conne
     )
 
 
+def test_a_margin_is_that_of_the_scores_as_they_are_shown(any_db: Connection) -> None:
+    close = [{**chunk, "score": score} for chunk, score in zip(TWO, (0.9, 0.8), strict=True)]
+    assert 0.9 - 0.8 < 0.1  # in floats
+    assert code(any_db, close, kind="scoreMarginGte", threshold=0.1) == "PASS"
+    assert code(any_db, close, kind="scoreMarginGte", threshold=0.1000001) == "ASSERTION_FAIL"
+
+
 def test_nothing_that_speaks_of_chunks_holds_of_none(any_db: Connection) -> None:
     for fields in (
         {"kind": "scoreGte", "threshold": 0},

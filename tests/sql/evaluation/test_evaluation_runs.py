@@ -309,6 +309,19 @@ def test_rank_metrics_equal_ir_measures(db: Connection) -> None:
     assert compared > 800
 
 
+def test_a_mean_that_is_the_threshold_passes(db: Connection) -> None:
+    texts = {f"{n}.md": f"refund {n}" for n in range(5)}
+    apply(db, contract("", gate="metric=precision@5 threshold=0.8"))
+    put(db, texts)
+    importing(db, [
+        {"name": f"q{good}", "query": "refund", "labels": [{"source": f"{n}.md"} for n in range(good)]}
+        for good in (3, 4, 5)
+    ])  # fmt: skip
+    assert sum([0.6, 0.8, 1.0]) / 3 < 0.8  # in floats
+    found = run(db)
+    assert (found["status"], found["metric_value"]) == ("passed", 0.8)
+
+
 def put_text(db: Connection, text: str, max_tokens: int, overlap: int = 0) -> None:
     db.execute(
         "select * from ragdb.put_text('docs', 'long.txt', %s, max_tokens => %s, overlap => %s)",
