@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from typing import Annotated
 
@@ -102,6 +103,11 @@ def psql(
     session.upgrades = False  # what is in the way of an upgrade is moved by psql
     database, secret = settings.for_program(session.target.conninfo)
     said = conninfo_to_dict(database)
+    if session.verbose and arguments and re.match(r"\w+=", arguments[0]):
+        raise Failure(
+            f"-v says what ragdb does, and psql would pass over {arguments[0]}",
+            hint="put -- before what is for psql: `ragdb psql -- -v NAME=VALUE`",
+        )
     for name, flags in PASSED_OVER.items():
         for argument in arguments or ():
             if name in said and argument.startswith(flags):

@@ -279,6 +279,7 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["feedback", "add", "good", "--answer", "01a2"], "'01a2', which is not the id"),
         (["psql", "-U", "alice"], "psql would pass over -U: the connection has the user "),
         (["psql", "--", "-halice"], "psql would pass over -halice: the connection has the host "),
+        (["psql", "-v", "rag=A"], "-v says what ragdb does, and psql would pass over rag=A"),
         (["search", "x", "--trace", "-c", "demo", "-c", "demo2"], "one corpus"),
         (["search", "how", "do", "I"], "in quotes, and name a corpus with --corpus"),
         (["ask", "docs", "what is x?"], "in quotes, and name a corpus with --corpus"),
