@@ -279,7 +279,6 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["feedback", "add", "good", "--answer", "01a2"], "'01a2', which is not the id"),
         (["psql", "-U", "alice"], "psql would pass over -U: the connection has the user "),
         (["psql", "--", "-halice"], "psql would pass over -halice: the connection has the host "),
-        (["psql", "-v", "rag=A"], "-v says what ragdb does, and psql would pass over rag=A"),
         (["search", "x", "--trace", "-c", "demo", "-c", "demo2"], "one corpus"),
         (["search", "how", "do", "I"], "in quotes, and name a corpus with --corpus"),
         (["ask", "docs", "what is x?"], "in quotes, and name a corpus with --corpus"),
@@ -303,6 +302,12 @@ def test_what_is_asked_wrongly_exits_with_2_and_says_why(
     assert message in result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.output
+
+
+def test_a_variable_for_psql_is_not_lost_to_the_v_of_ragdb(demo: Run) -> None:
+    refused = demo("psql", "-v", "rag=A", "-f", "report.sql")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "psql would pass over rag=A\n  hint: put -- before" in refused.stderr
 
 
 @pytest.mark.parametrize(
