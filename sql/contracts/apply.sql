@@ -5,6 +5,24 @@ create or replace function ragdb_internal.without_dot(path text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(without_dot.path, '^(\./+)+', '');
 
+-- Returns a list of paths, each without a leading ./.
+create or replace function ragdb_internal.without_dots(paths text) returns text
+language sql immutable parallel safe
+return pg_catalog.array_to_string(array(
+  select ragdb_internal.without_dot(p.path)
+  from pg_catalog.unnest(ragdb_internal.list(paths)) with ordinality p (path, n)
+  order by p.n), ',');
+
+-- Returns the value of an assertion whose kind compares it with sources; null for other kinds.
+create or replace function ragdb_internal.asserted_source(kind text, value text) returns text
+language sql immutable parallel safe
+return (
+  select case when k.splits then ragdb_internal.without_dots(asserted_source.value)
+    else ragdb_internal.without_dot(asserted_source.value) end
+  from ragdb_internal.assertion_kinds() k
+  where k.kind = asserted_source.kind
+    and (k.seeks in ('source', 'glob', 'item') or k.kind = 'topSourceEq'));
+
 -- Returns the keys of a node as they are stored: sources are relative to the contract, without a
 -- leading ./.
 create or replace function ragdb_internal.stored_keys(item ragdb_internal.contract_item)
@@ -15,12 +33,11 @@ return case
     then (item).keys || pg_catalog.jsonb_build_object('uri',
       ragdb_internal.without_dot((item).keys ->> 'uri'))
   when (item).node = 'ragCase' and (item).keys ? 'sources'
-    then (item).keys || pg_catalog.jsonb_build_object('sources', pg_catalog.array_to_string(
-      array(
-        select ragdb_internal.without_dot(s.source)
-        from pg_catalog.unnest(ragdb_internal.list((item).keys ->> 'sources'))
-          with ordinality s (source, n)
-        order by s.n), ','))
+    then (item).keys || pg_catalog.jsonb_build_object('sources',
+      ragdb_internal.without_dots((item).keys ->> 'sources'))
+  when (item).node = 'ragAssert'
+    then (item).keys || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('value',
+      ragdb_internal.asserted_source((item).keys ->> 'kind', (item).keys ->> 'value')))
   else (item).keys
 end;
 

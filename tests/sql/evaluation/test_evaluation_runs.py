@@ -112,6 +112,28 @@ def test_the_fields_of_a_case_are_always_enforced(any_db: Connection) -> None:
     ]
 
 
+def test_sources_are_asserted_as_they_are_declared_with_a_dot_or_without(
+    any_db: Connection,
+) -> None:
+    case = CASE.format(name="c", query="refund policy", keys="sources=./docs/refunds.md topK=1")
+    holding = (
+        "kind=sourceEq value=./docs/refunds.md",
+        "kind=sourceGlob value=./docs/r*.md",
+        "kind=topSourceEq value=./docs/refunds.md",
+        "kind=rankLte value=./docs/refunds.md count=1",
+        'kind=orderedBefore value="./docs/refunds.md, ./docs/late.md"',
+        "kind=contains value=policy",
+    )
+    asserts = "".join(f"      ragAssert {keys}\n" for keys in holding)
+    found = run(
+        any_db, contract(case + asserts + "      ragAssert kind=notRetrieved value=./docs/*\n")
+    )
+    assert [code for _, code in results(any_db, found["run_id"])] == [
+        *["PASS"] * (2 + len(holding)),
+        "ASSERTION_FAIL",
+    ]
+
+
 @pytest.mark.parametrize(
     ("cases", "gate", "arguments", "status", "reason"),
     [
