@@ -88,6 +88,7 @@ class Provenance(BaseModel):
     filters_applied: dict[str, Any] | None
     limit_requested: int | None
     limit_returned: int
+    min_similarity: float | None
     admissibility_shortfall: bool
     shortfall_reason: str | None
     corpus: str

@@ -91,7 +91,7 @@ begin
       'admissibility_token', v_trace.admissibility_token) end,
     'query_embedding_hash', v_trace.query_embedding_hash, 'result_hash', v_trace.result_hash,
     'filters_applied', v_trace.filters, 'limit_requested', v_trace.limit_requested,
-    'limit_returned', v_trace.limit_returned,
+    'limit_returned', v_trace.limit_returned, 'min_similarity', v_trace.min_score,
     'admissibility_shortfall', v_trace.admissibility_shortfall,
     'shortfall_reason', v_trace.shortfall_reason, 'corpus', v_trace.corpus,
     'corpus_version', v_trace.corpus_version, 'rank_mode', v_trace.rank_mode,
@@ -100,5 +100,5 @@ end $$;
 comment on function ragdb.provenance is
   'Returns the provenance of a recorded retrieval as one object: query_id (the trace), '
   'retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy''s reference, '
-  'snapshot and token (null in global mode), hashes of query embedding and result, filters, limits '
-  'and shortfall. Raises RG400, RG407.';
+  'snapshot and token (null in global mode), hashes of query embedding and result, filters, '
+  'limits, the least score and shortfall. Raises RG400, RG407.';

@@ -98,6 +98,7 @@ def test_a_slice_search_proves_what_it_found(api: Api) -> None:
     found = answer.body["provenance"]
     assert (found["retrieval_mode"], found["is_admissible"]) == ("slice", True)
     assert (found["limit_requested"], found["limit_returned"]) == (1, 1)
+    assert found["min_similarity"] == 0.1
     assert found["slice_id"] == answer.body["slice_info"]["slice_id"] == slice_of(api)["slice_id"]
     assert found["retrieved_turn_ids"] == [result["turn_id"]]
     assert answer.body["slice_info"]["turn_count"] == 4

@@ -54,6 +54,7 @@ class RetrievalProvenance:
     limit_requested: int | None = None
     limit_returned: int | None = None
     admissibility_shortfall: bool = False
+    min_similarity: float | None = None
 
     @property
     def is_admissible(self) -> bool:

@@ -2492,7 +2492,7 @@ class Functions(Caller):
         """Returns the provenance of a recorded retrieval as one object: query_id (the trace),
         retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy's
         reference, snapshot and token (null in global mode), hashes of query embedding and
-        result, filters, limits and shortfall. Raises RG400, RG407.
+        result, filters, limits, the least score and shortfall. Raises RG400, RG407.
         """
         return self._value(calls.PROVENANCE, locals())
 

@@ -1017,7 +1017,7 @@ def test_a_global_retrieval_has_provenance_and_is_never_admissible(docs: Connect
     found = one(docs, "select ragdb.provenance(%s)", rows[0][0])
     assert (found["retrieval_mode"], found["is_admissible"]) == ("global", False)
     assert found["retrieved_turn_ids"] == [row[1] for row in rows]
-    assert found["slice_info"] is None
+    assert (found["slice_info"], found["min_similarity"]) == (None, 0)
     verdict = docs.execute("select verdict from ragdb.replay(%s)", (rows[0][0],)).fetchone()
     assert verdict == ("exact",)
 
