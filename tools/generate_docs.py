@@ -139,7 +139,7 @@ messages; `-q` leaves it alone there. Verbs that print a text, or run until they
 | 3 | the database cannot be reached or is not migrated; a right is missing; it is another model |
 | 4 | some documents failed; the others are stored |
 | 5 | nothing ran: no file was found, or no case of an eval |
-| 130 | interrupted; whole documents stay |
+| 130 | interrupted, by Ctrl-C or SIGTERM; whole documents stay |
 
 ## Flags of every verb
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ragdb.cli.ending import INTERRUPTED, end
+from ragdb.cli.ending import INTERRUPTED, interrupt
 from ragdb.cli.session import (
     DATABASE,
     FORMATS,
@@ -151,17 +151,15 @@ def _refuse_more(context: typer.Context) -> None:
 
 def guarded(session: Session, action: Callable[[], int | None]) -> int:
     """Run, and turn known errors into a message and an exit code."""
-    ends_at_once = signal.getsignal(signal.SIGINT) == end
-    if ends_at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    heard = interrupt()
     try:
         return told_of(session, action)
     except KeyboardInterrupt:  # another one, while the first was dealt with
         return INTERRUPTED
     finally:
         # all is done, and Python would die of a signal that came while it puts itself away
-        if ends_at_once:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in heard:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def told_of(session: Session, action: Callable[[], int | None]) -> int:

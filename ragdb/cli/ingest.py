@@ -120,9 +120,7 @@ def ingest(
     """
     import functools
     import os
-    import signal
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {
         "prefix": prefix,
         "convert": convert_rules(convert or []),

@@ -58,6 +58,7 @@ def mcp(
         raise Failure(f"--transport {transport!r} is neither stdio nor http")
     if find_spec("mcp") is None or find_spec("psycopg_pool") is None:
         raise Failure("the package mcp is not installed", hint="pip install 'ragdb-postgres[mcp]'")
+    from ragdb.cli.ending import leave_to_server
     from ragdb.mcp import transport as carrier
     from ragdb.mcp.tools import Tools
 
@@ -81,6 +82,7 @@ def mcp(
         ask_peers=ask_peers,
         allow_private_peers=allow_private,
     )
+    leave_to_server()
     if transport == "stdio":
         carrier.serve_stdio(tools)
     else:

@@ -236,8 +236,10 @@ def run_server(
     """Serve until a signal ends it."""
     import uvicorn
 
+    from ragdb.cli.ending import leave_to_server
     from ragdb.http.protocol import with_head_timeout
 
+    leave_to_server()
     _log_to_stderr(quiet)
     uvicorn.Server(
         uvicorn.Config(

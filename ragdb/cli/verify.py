@@ -69,13 +69,9 @@ def backup_verify(
     the role must be allowed to create databases. Restoring runs the SQL of the dump: verify dumps
     of your own.
     """
-    import signal
-
     from ragdb.client.client import Client
     from ragdb.server import backup, signing
 
-    # as Ctrl-C: the copy is as large as what was dumped, and is not to stay
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     found: list[dict[str, Any]] = []
     with backup.restored(dump, session.dsn and session.target.conninfo, session.note) as copy:
         session.note("restored; verifying what was restored")
@@ -124,7 +120,8 @@ def run(
     except KeyboardInterrupt:
         if found is None:
             _close(session, kept)
-        session.note(f"interrupted; go on with: ragdb verify --resume '{json.dumps(state)}'")
+        how = f"; go on with: ragdb verify --resume '{json.dumps(state)}'" if state else ""
+        session.note(f"interrupted{how}")
         return INTERRUPTED
     if found is None:
         _close(session, kept)

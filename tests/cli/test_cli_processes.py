@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
@@ -21,6 +22,13 @@ from tests.waiting import until
 pytestmark = pytest.mark.long
 
 RAGDB = [sys.executable, "-c", "from ragdb.__main__ import main; main()"]
+CONTRACT = """\
+corpus name=docs
+retriever name=R corpus=docs mode=lexical
+rag name=A retriever=R
+  ragEval name=E mode=contract
+    ragCase name=c query=q chunkCount=3
+"""
 
 
 @pytest.fixture
@@ -87,6 +95,46 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
         assert database.check_corpus("docs") == []
 
 
+@pytest.mark.by_day(2)
+@pytest.mark.usefixtures("hears_ctrl_c")
+@pytest.mark.parametrize(
+    ("number", "verb"),
+    [
+        (signal.SIGTERM, ("eval", "run", "A")),
+        (signal.SIGHUP, ("corpus", "optimize", "docs")),
+        (signal.SIGINT, ("eval", "run", "A")),
+        (signal.SIGTERM, ("export", "docs", "-")),
+        (signal.SIGTERM, ("doctor", "--deep")),
+        (signal.SIGTERM, ("verify",)),
+        (signal.SIGTERM, ("embed", "docs")),
+    ],
+)
+def test_whoever_stops_a_verb_stops_its_statement(
+    start: Any, clone: str, tmp_path: Path, number: signal.Signals, verb: tuple[str, ...]
+) -> None:
+    """The server would go on with it and commit, as the run of an eval that nobody waits for."""
+    contract = tmp_path / "c.kern"
+    contract.write_text(CONTRACT)
+    with start("apply", str(contract)) as applied:
+        _, err = applied.communicate(timeout=120)
+    assert applied.returncode == 0, err
+    waiting = "select from pg_stat_activity where wait_event_type = 'Lock'"
+    waiting += " and datname = current_database()"
+    with (
+        psycopg.connect(clone) as other,
+        psycopg.connect(clone, autocommit=True) as db,
+        start(*verb) as process,
+    ):
+        other.execute("lock table ragdb.corpora in access exclusive mode")
+        until(lambda: db.execute(waiting).fetchall())
+        process.send_signal(number)
+        _, err = process.communicate(timeout=120)
+        assert (process.returncode, err) == (130, "interrupted\n")
+        until(lambda: not db.execute(waiting).fetchall(), 5)
+    with ragdb.connect(clone) as database:
+        assert database.list_eval_runs("A") == []
+
+
 def test_the_package_is_a_program_too() -> None:
     call = [sys.executable, "-m", "ragdb", "--version"]
     assert subprocess.check_output(call, text=True) == f"ragdb {__version__}\n"
@@ -105,10 +153,7 @@ def test_psql_shows_errors_without_where_they_were_raised(
 
 def test_a_verdict_outlives_the_reader_of_a_pipe(start: Any, clone: str, tmp_path: Path) -> None:
     contract = tmp_path / "c.kern"
-    contract.write_text(
-        "corpus name=docs\nretriever name=R corpus=docs mode=lexical\nrag name=A retriever=R\n"
-        "  ragEval name=E mode=contract\n    ragCase name=c query=q chunkCount=3\n"
-    )
+    contract.write_text(CONTRACT)
     with start("apply", str(contract)) as applied:
         _, err = applied.communicate(timeout=120)
     assert applied.returncode == 0, err
