@@ -29,7 +29,7 @@ def key_values(pairs: list[str]) -> dict[str, Any]:
 
     Raises Failure, UnicodeEncodeError.
     """
-    import json
+    from ragdb.client.rows import NotHeld, TooDeep, loads
 
     found: dict[str, Any] = {}
     for pair in pairs:
@@ -38,7 +38,9 @@ def key_values(pairs: list[str]) -> dict[str, Any]:
         if not equals or not key:
             raise Failure(f"--metadata {pair[:80]!r} is not KEY=VALUE")
         try:
-            found[key] = json.loads(value)
+            found[key] = loads(value)
+        except (NotHeld, TooDeep) as error:
+            raise Failure(f"--metadata {key[:80]}: {error}") from None
         except ValueError:
             found[key] = value
     return found

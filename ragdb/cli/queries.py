@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragdb.cli.session import Failure
-from ragdb.client.rows import loads
+from ragdb.client.rows import NotHeld, loads
 
 # How the columns of a table of queries are called, where its first line says so.
 NAMES = {"id", "_id", "qid", "query-id", "query_id", "name"}
@@ -108,6 +108,8 @@ def _records(path: Path, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             wrong = f"has no {error}"
         except (TypeError, AttributeError):
             wrong = "is not an object, or its labels are not a list"
+        except NotHeld as error:
+            wrong = f"is ambiguous ({error})"
         except ValueError as error:
             wrong = f"is not JSON ({error})"
         raise Failure(

@@ -111,10 +111,12 @@ def filter_of(text: str | None) -> Any:
 
 def parsed(text: str, what: str = "--filter") -> Any:
     """The JSON of an argument. Raises Failure."""
-    import json
+    from ragdb.client.rows import NotHeld, loads
 
     try:
-        return json.loads(text)
+        return loads(text)
+    except NotHeld as error:
+        raise Failure(f"{what}: {error}") from None
     except ValueError as error:
         raise Failure(
             f"{what} is not JSON: {error}", hint="""quote it for the shell: '{"name": 1}'"""

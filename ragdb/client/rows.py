@@ -56,12 +56,21 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
     return re.sub("[\x7f-\x9f]", lambda c: f"\\u{ord(c[0]):04x}", text)
 
 
-def loads(text: str | bytes) -> Any:
-    """JSON read as jsonb reads it: no NaN, no Infinity. Raises ValueError."""
+def loads(text: str | bytes, *, once: bool = True) -> Any:
+    """JSON read as jsonb reads it: no NaN, no Infinity. Raises ValueError.
+
+    `once` refuses what others read otherwise: of a key that stands twice jsonb keeps the last.
+    Raises NotHeld.
+    """
     try:
-        return json.loads(text, parse_constant=_refuse)
+        pairs = _once if once else None
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=pairs)
     except RecursionError:
-        raise ValueError("it nests too deep") from None
+        raise TooDeep("it nests too deep") from None
+
+
+class TooDeep(ValueError):
+    """JSON that Python does not read."""
 
 
 class NotHeld(ValueError):
@@ -81,4 +90,13 @@ def held(value: Any) -> str:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not JSON: give a number or null")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise NotHeld(f'the key "{twice[:80]}" stands twice in one object: give it once')
+    return found

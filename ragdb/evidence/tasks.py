@@ -9,6 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ragdb.client.rows import loads
+
 Mode = Literal["off", "auto", "on", "required"]
 Unit = Literal["token", "char"]
 
@@ -78,8 +80,8 @@ class TaskContract:
     def load(cls, path: str | PathLike[str]) -> TaskContract:
         """Read a file. Raises OSError, ContractError."""
         try:
-            data = json.loads(Path(path).read_bytes())
-        except (ValueError, RecursionError) as error:
+            data = loads(Path(path).read_bytes())
+        except ValueError as error:
             raise ContractError(f"not JSON: {error}") from None
         return cls.read(data)
 

@@ -37,6 +37,7 @@ from ragdb.http.config import Config
 from ragdb.http.examples import show
 from ragdb.http.gate import Answer, Gate
 from ragdb.http.models import Error
+from ragdb.http.routes import Route
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 from ragdb.version import __version__
@@ -74,6 +75,7 @@ def create_app(config: Config) -> FastAPI:
         stall=config.stall,
         counts=server.requests,
     )
+    app.router.route_class = Route
     app.state.server = server
     problems.register(app, server)
     for routes in (
@@ -103,13 +105,19 @@ def create_app(config: Config) -> FastAPI:
 
 
 async def _only_utf8(request: Request) -> None:
-    """Refuse a path or query that is not UTF-8: two that differ would be read as one name."""
+    """Refuse a path or query that is not UTF-8: two that differ would be read as one name.
+
+    A name in a path has no NUL either; of a query the parameter that has one is named later.
+    """
     for part, sent in (("path", "raw_path"), ("query", "query_string")):
         try:
-            unquote_to_bytes(request.scope[sent]).decode()
+            text = unquote_to_bytes(request.scope[sent]).decode()
         except UnicodeDecodeError as problem:
             message = f"{part}: it is not UTF-8 at byte {problem.start}"
             raise Refused(400, "BAD_REQUEST", message) from None
+        if part == "path" and "\0" in text:
+            message = "path: it has a NUL (%00), which no name has: leave it out"
+            raise Refused(400, "BAD_REQUEST", message)
 
 
 async def _only_known_parameters(request: Request) -> None:

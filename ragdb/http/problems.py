@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Mapping
+from json import JSONDecodeError
 from typing import Any, get_args
 
 import psycopg
@@ -21,6 +22,7 @@ from ragdb.client.connecting import is_replaced
 from ragdb.errors import RagdbError
 from ragdb.http.gate import error, log
 from ragdb.http.hints import spoken
+from ragdb.http.routes import not_json
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -82,10 +84,8 @@ def register(app: FastAPI, server: Server) -> None:
         code = codes.get(problem.status_code, "BAD_REQUEST")
         more = {"allow": _methods(request)} if problem.status_code == 405 else {}
         message = str(problem.detail)
-        if isinstance(problem.__cause__, UnicodeDecodeError):
-            message = f"body: it is not UTF-8 at byte {problem.__cause__.start}"
-        elif isinstance(problem.__cause__, RecursionError):
-            message = "body: its JSON nests too deep"
+        if isinstance(problem.__cause__, ValueError):
+            message = not_json(problem.__cause__)
         # the router raises these two, and nobody else
         if problem.status_code == 404:
             message = "there is no such route"
@@ -186,9 +186,8 @@ def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str,
     """What is wrong with a request, in words that help: where it is not JSON, what there is."""
     if found["type"] == "json_invalid" and isinstance(body, str):
         at = found["loc"][-1]
-        line, column = body.count("\n", 0, at) + 1, at - body.rfind("\n", 0, at)
-        why = found["ctx"]["error"]
-        return {"loc": ("body",), "msg": f"it is not JSON: {why} at line {line}, column {column}"}
+        why = not_json(JSONDecodeError(found["ctx"]["error"], body, at))
+        return {"loc": ("body",), "msg": why.removeprefix("body: ")}
     taken = getattr(request.scope["route"], "body_field", None)
     if found["type"] == "extra_forbidden" and taken is not None:
         *way, name = found["loc"][1:]

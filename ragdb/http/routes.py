@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from json import JSONDecodeError
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from fastapi import FastAPI, Query, Security
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.convertors import PathConvertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import Response
 
+from ragdb.client.rows import loads
 from ragdb.http import models as m
 from ragdb.http.transactions import Refused
 
@@ -50,6 +55,36 @@ def next_after(listed: Sequence[Any], count: int | None, key: str) -> Any:
     """What the next page begins after; None at the end, and where all was asked for."""
     # what ties with the last of a page comes with it
     return getattr(listed[-1], key) if count is not None and len(listed) >= count else None
+
+
+class _Body(Request):
+    """A request whose JSON is read as the database reads it, and has each key once."""
+
+    async def json(self) -> Any:
+        return loads(await self.body())
+
+
+class Route(APIRoute):
+    """A route that reads bodies so."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def read(request: Request) -> Response:
+            request.__class__ = _Body  # whoever tells of an error has what it has read
+            return await handle(request)
+
+        return read
+
+
+def not_json(error: BaseException) -> str:
+    """What is wrong with a body that `loads` does not read."""
+    if isinstance(error, JSONDecodeError):
+        place = f"line {error.lineno}, column {error.colno}"
+        return f"body: it is not JSON: {error.msg} at {place}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"body: it is not UTF-8 at byte {error.start}"
+    return f"body: {error}"
 
 
 class _Name(PathConvertor):

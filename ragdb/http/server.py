@@ -22,6 +22,7 @@ from ragdb.errors import CorpusNotFound, RagdbError
 from ragdb.http import personal
 from ragdb.http.config import Config
 from ragdb.http.counts import Requests
+from ragdb.http.routes import not_json
 from ragdb.http.spans import Spans, current, ids
 from ragdb.http.transactions import Refused, Transactions
 from ragdb.peers import asking
@@ -234,8 +235,8 @@ class Server(Transactions):
         """Call a capability until it answers or the time to wait is over; with its trace's id."""
         try:
             given = loads(body)
-        except ValueError:
-            raise Refused(400, "BAD_REQUEST", "the body is not JSON") from None
+        except ValueError as error:
+            raise Refused(400, "BAD_REQUEST", not_json(error)) from None
         until = time.monotonic() + self.config.wait
         while True:
             async with self.transaction(request, timeout) as db:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hmac
+import json
 import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import anyio
 
+from ragdb.client.rows import NotHeld, loads
 from ragdb.mcp.served import SECONDS
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN = "RAGDB_MCP_TOKEN"
-INVALID_REQUEST, PARSE_ERROR = -32600, -32700  # of JSON-RPC
+INVALID_REQUEST, INVALID_PARAMS, PARSE_ERROR = -32600, -32602, -32700  # of JSON-RPC
 
 
 def serve_stdio(tools: Tools) -> None:
@@ -32,7 +36,9 @@ def serve_stdio(tools: Tools) -> None:
 
     async def run() -> None:
         made = server(tools)
-        async with stdio_server() as (read, write):
+        lines = _Lines(TextIOWrapper(_own_stdin(), encoding="utf-8", errors="replace"))
+        async with stdio_server(stdin=lines) as (read, write):
+            lines.write = write
             heard = _Heard(read, write)
             await made.run(heard, _Said(write, heard), made.create_initialization_options())
 
@@ -44,6 +50,48 @@ def serve_stdio(tools: Tools) -> None:
             sys.unraisablehook = _all_but_broken_pipes
             raise BrokenPipeError from None
         raise
+
+
+def _own_stdin() -> BinaryIO:
+    """Stdin as only this reads it: a tool, or what it starts, finds an empty one."""
+    own = os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return own
+
+
+class _Lines(anyio.AsyncFile[str]):
+    """The lines of a client but those of which others would obey another part: these are refused.
+
+    mcp and what it is built on take the last of a key that stands twice.
+    """
+
+    write: Any = None
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        from mcp.shared.message import SessionMessage
+        from mcp_types import JSONRPCError
+
+        async for line in super().__aiter__():
+            if refused := _twice(line):
+                await self.write.send(SessionMessage(JSONRPCError.model_validate(refused)))
+            else:
+                yield line
+
+
+def _twice(said: str | bytes) -> dict[str, Any] | None:
+    """The answer to a message that has a key twice; None for another."""
+    try:
+        loads(said)
+    except NotHeld as problem:
+        given = json.loads(said)
+        id = given.get("id") if isinstance(given, dict) else None
+        error = {"code": INVALID_PARAMS, "message": str(problem)}
+        return {"jsonrpc": "2.0", "id": id if isinstance(id, int | str) else None, "error": error}
+    except ValueError:  # which mcp tells
+        return None
+    return None
 
 
 class _Heard:
@@ -133,6 +181,7 @@ def http_app(tools: Tools, host: str = "127.0.0.1", token: str | None = None) ->
     app: ASGIApp = server(tools).streamable_http_app(
         host=host, stateless_http=True, json_response=True
     )
+    app = _Once(app)
     return app if token is None else _Guard(app, token)
 
 
@@ -144,6 +193,34 @@ def serve_http(tools: Tools, host: str, listener: socket.socket) -> None:
     config = uvicorn.Config(app, log_level="warning", access_log=False)
     with tools.pool:
         uvicorn.Server(config).run(sockets=[listener])
+
+
+class _Once:
+    """Refuses what `_Lines` refuses."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        from starlette.requests import ClientDisconnect, Request
+        from starlette.responses import JSONResponse
+
+        try:
+            body = await Request(scope, receive).body()
+        except ClientDisconnect:
+            return
+        if refused := _twice(body):
+            await JSONResponse(refused, 400)(scope, receive, send)
+            return
+        heard: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> Message:
+            return heard.pop() if heard else await receive()
+
+        await self.app(scope, again, send)
 
 
 class _Guard:

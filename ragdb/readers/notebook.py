@@ -15,7 +15,7 @@ _MAX_OUTPUT = 2_000
 def read(text: str) -> Content:
     """Versions 3 and 4; images and tracebacks are left out, long outputs are cut."""
     try:
-        notebook = loads(text)
+        notebook = loads(text, once=False)
         blocks = list(_blocks(notebook))
         about = notebook.get("metadata") or {}
         title = about.get("title")

@@ -26,7 +26,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def read_json(text: str) -> Content:
     """Raises ReadError `malformed` for what is not JSON or nests deeper than 64."""
     try:
-        value = loads(text)
+        value = loads(text, once=False)
     except ValueError as error:
         raise ReadError(
             "malformed", f"it is not JSON ({str(error)[:80]})", "correct it, or name it .jsonl"

@@ -272,6 +272,12 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["search", "x", "-c", "demo", "--min-score", "2"], "min_score is 2"),
         (["search", "x", "-c", "demo", "--mode", "no"], "mode"),
         (["search", "x", "-c", "demo", "--filter", "{"], "not JSON"),
+        (["search", "x", "-c", "demo", "--filter", '{"a": 1, "a": 2}'], '"a" stands twice'),
+        (["search", "x", "-c", "demo", "--filter", '{"a": NaN}'], "NaN is not JSON"),
+        (
+            ["ingest", "LICENSE", "-c", "demo", "--metadata", 'a={"b": 1, "b": 2}'],
+            '"b" stands twice',
+        ),
         (["search", "x", "-c", "demo", "--filter", '{"a": {"$no": 1}}'], "RG410"),
         (["search", "\udcff", "-c", "demo"], "UTF-8"),
         (["ask", "\udcff", "-c", "demo"], "an argument is not valid UTF-8"),

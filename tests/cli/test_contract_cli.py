@@ -92,6 +92,10 @@ def test_a_mistake_in_queries_a_source_or_a_task_is_named_with_its_place(
             "it is not an object, or its labels are not a list",
         ),
         ("[" * 100_000, "it is not JSON (it nests too deep)"),
+        (
+            '{"_id": "1", "text": "x", "text": "y"}',
+            'it is ambiguous (the key "text" stands twice in one object: give it once)',
+        ),
     ]:
         queries.write_text('{"_id": "0", "text": "x"}\n' + line)
         refused = run("eval", "import", "A", "V", "--queries", queries)

@@ -193,6 +193,26 @@ def test_a_body_that_is_not_json_is_told_where(api: Api) -> None:
     assert said["error"] == "body: it is not UTF-8 at byte 10"
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (b'"k": 5, "k": 1', 'the key "k" stands twice in one object: give it once'),
+        (b'"filter": {"a": 1, "a": 2}', 'the key "a" stands twice in one object: give it once'),
+        (b'"filter": {"a": NaN}', "NaN is not JSON: give a number or null"),
+        (b'"k": -Infinity', "-Infinity is not JSON: give a number or null"),
+    ],
+)
+def test_a_body_that_another_reads_otherwise_is_refused(api: Api, given: bytes, said: str) -> None:
+    """As jsonb has it, the last of two would be obeyed."""
+    refused = check(
+        api("POST", "/api/search", b'{"query": "x", ' + given + b"}"), 400, "BAD_REQUEST"
+    )
+    assert refused["error"] == f"body: {said}"
+    body = b'{"params": {"corpus": "docs"}, "input": {"query": "x", ' + given + b"}}"
+    refused = check(api("POST", "/capabilities/rag.query@1.0", body), 400, "BAD_REQUEST")
+    assert (refused["error"], refused["message"]) == ("bad_request", f"body: {said}")
+
+
 def test_a_parameter_that_is_given_twice_is_refused(api: Api) -> None:
     said = check(api("GET", "/api/corpora?count=1&prefix=a&count=2"), 400, "BAD_REQUEST")
     assert said["error"] == "the parameter 'count' is given twice"
@@ -202,6 +222,7 @@ def test_a_path_or_query_that_is_not_utf8_is_refused(api: Api) -> None:
     for path, place in (
         ("/api/corpora/%FF/documents", "path: it is not UTF-8 at byte 13"),
         ("/api/corpora?prefix=%ED%A0%80", "query: it is not UTF-8 at byte 7"),
+        ("/api/corpora/do%00cs", "path: it has a NUL (%00), which no name has: leave it out"),
     ):
         said = check(api("GET", path), 400, "BAD_REQUEST")
         assert said["error"] == place
@@ -221,7 +242,7 @@ def test_a_compressed_body_is_refused_as_such(api: Api, path: str) -> None:
 def test_a_body_that_nests_too_deep_is_told_so(api: Api) -> None:
     deep = b'{"query": "x", "filter": ' + b'{"a":' * 20_000 + b"1" + b"}" * 20_001
     said = check(api("POST", "/api/search", deep), 400, "BAD_REQUEST")
-    assert said["error"] == "body: its JSON nests too deep"
+    assert said["error"] == "body: it nests too deep"
 
 
 def test_a_field_that_there_is_not_is_answered_with_those_that_there_are(api: Api) -> None:

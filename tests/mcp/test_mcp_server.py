@@ -399,6 +399,10 @@ def test_a_client_with_the_token_calls_every_tool_over_http(http: str, trace: st
         "Content-Type": "application/json",
     }
     assert urllib.request.urlopen(urllib.request.Request(http, body, headers), timeout=120)
+    with pytest.raises(urllib.error.HTTPError, match="400") as refused:
+        urllib.request.urlopen(urllib.request.Request(http, TWICE, headers), timeout=120)
+    error = json.load(refused.value)
+    assert (error["id"], error["error"]["code"]) == (5, -32602)
     forged = urllib.request.Request(http, body, {**headers, "Host": "evil.example"})
     with pytest.raises(urllib.error.HTTPError, match="421"):  # DNS rebinding
         urllib.request.urlopen(forged, timeout=120)
@@ -509,6 +513,23 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_heard(
     refused, heard = (json.loads(piped.stdout.readline()) for _ in range(2))
     assert (refused["id"], refused["error"]["code"]) == (None, code)
     assert (heard["id"], heard["result"]) == (2, {})
+
+
+TWICE = (
+    b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": '
+    b'{"name": "search", "arguments": {"query": "x", "k": 1, "k": 2}}}'
+)
+
+
+def test_arguments_with_a_key_twice_are_refused_on_stdio(piped: subprocess.Popen[bytes]) -> None:
+    assert piped.stdin
+    assert piped.stdout
+    piped.stdin.write(TWICE + b"\n")
+    say(piped, id=6, method="ping")
+    refused, heard = (json.loads(piped.stdout.readline()) for _ in range(2))
+    assert (refused["id"], refused["error"]["code"]) == (5, -32602)
+    assert refused["error"]["message"] == 'the key "k" stands twice in one object: give it once'
+    assert (heard["id"], heard["result"]) == (6, {})
 
 
 def test_what_was_asked_before_stdin_ends_is_answered_unless_it_was_cancelled(

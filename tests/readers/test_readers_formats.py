@@ -385,6 +385,7 @@ def test_a_pair_of_escaped_surrogates_is_one_character() -> None:
         (b"[1]", "is not an object"),
         (b'{"text": 5}', '"text" is not a string'),
         (b'{"text": "x", "n": NaN}', "NaN is not JSON"),
+        (b'{"text": "x", "text": "y"}', 'the key "text" stands twice'),
         (b'{"text": "\xff"}', "not UTF-8"),
         (b'{"text": "x", "metadata": [1]}', "metadata is not an object"),
         (b'{"_id": "ok", "text": "other"}', 'the id "ok" has been used'),
