@@ -95,12 +95,11 @@ begin
   return v_hits;
 end $$;
 
--- Returns the hits of a recorded retrieval when it is run again in its corpus as it was (null:
--- today). Raises RG435.
-create or replace function ragdb_internal.replayed_hits(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint)
-returns ragdb.hit[]
-language plpgsql stable parallel restricted
+-- Returns what a recorded retrieval asked, among the members of its slice. Raises RG435.
+create or replace function ragdb_internal.arguments_again(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora)
+returns ragdb_internal.search_arguments
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -110,8 +109,17 @@ begin
     v_asked.chunk_ids :=
       (ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id)).chunk_ids;
   end if;
-  return ragdb_internal.search_again(trace, corpus, as_of, v_asked);
+  return v_asked;
 end $$;
+
+-- Returns the hits of a recorded retrieval when it is run again in its corpus as it was (null:
+-- today). Raises RG435.
+create or replace function ragdb_internal.replayed_hits(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint)
+returns ragdb.hit[]
+language sql stable parallel restricted
+return ragdb_internal.search_again(trace, corpus, as_of,
+  ragdb_internal.arguments_again(trace, corpus));
 
 -- Runs a recorded retrieval again in its corpus as it was (null: today) and adds to what is known
 -- how it compares. Raises RG435.

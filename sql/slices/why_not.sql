@@ -71,9 +71,86 @@ begin
   end if;
 end $$;
 
+-- Whether a recorded retrieval leaves a chunk out when it is run again with other arguments.
+create or replace function ragdb_internal.is_left(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint,
+  asked ragdb_internal.search_arguments, chunk_id text)
+returns boolean
+language sql stable parallel restricted
+return not exists (
+  select from pg_catalog.unnest(ragdb_internal.search_again(trace, corpus, as_of, asked)) h
+  where h.chunk_id = is_left.chunk_id);
+
+-- Says which choice among what ranks left a chunk out of a recorded retrieval (step per_document,
+-- collapse or diversity), in the words of ragdb.explain_missing; nulls where none did. Each is made
+-- again among the chunk and what ranks before it.
+create or replace function ragdb_internal.why_not_picked(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint, chunk_id text,
+  out step text, out reason text)
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_asked ragdb_internal.search_arguments := ragdb_internal.arguments_again(trace, corpus);
+  v_options constant ragdb_internal.search_options := v_asked.options;
+  v_ids text[];
+  v_better integer;
+begin
+  if not ragdb_internal.picks(v_options) then
+    return;
+  end if;
+  v_asked.k := 1000;
+  v_asked.options.per_document := null;
+  v_asked.options.collapse := false;
+  v_asked.options.diversity := 0;
+  v_ids := array(select h.chunk_id
+    from unnest(ragdb_internal.search_again(trace, corpus, as_of, v_asked)) h order by h.rank);
+  v_better := array_position(v_ids, why_not_picked.chunk_id) - 1;
+  v_asked.chunk_ids := v_ids[:v_better + 1];
+  v_asked.options.per_document := v_options.per_document;
+  if v_better is null then
+    return;
+  elsif ragdb_internal.is_left(trace, corpus, as_of, v_asked, why_not_picked.chunk_id) then
+    step := 'per_document';
+    reason := format('better chunks are of the same document, and %s of each may be hits',
+      v_options.per_document);
+    return;
+  end if;
+  v_asked.options.per_document := null;
+  v_asked.options.collapse := v_options.collapse;
+  if ragdb_internal.is_left(trace, corpus, as_of, v_asked, why_not_picked.chunk_id) then
+    step := 'collapse';
+    reason := 'it nearly repeats a chunk that ranks before it';
+  elsif v_options.diversity > 0 then
+    step := 'diversity';
+    reason := format('it ranks %s, and others were picked because they are less like one another',
+      v_better + 1);
+  end if;
+end $$;
+
+-- Says why a chunk that ranks and reaches all floors is not among the hits of a recorded retrieval:
+-- a choice among what ranks, or step limit.
+create or replace function ragdb_internal.why_not_best(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint, own ragdb.hit,
+  out step text, out reason text)
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  select p.step, p.reason into step, reason
+    from ragdb_internal.why_not_picked(trace, corpus, as_of, own.chunk_id) p;
+  if step is null then
+    step := 'limit';
+    reason := format('its score %s is not among the %s best', round(own.score::numeric, 4),
+      trace.limit_requested)
+      || coalesce('; the last of them has ' || (
+        select round(min(h.score)::numeric, 4) from ragdb.trace_hits(trace.id) h), '');
+  end if;
+end $$;
+
 -- Says where a chunk fell out of the ranking of a recorded retrieval: step ranking, filter,
--- min_score or limit. The chunk alone is searched for again, without the limits of the call, which
--- are then compared.
+-- min_score, per_document, collapse, diversity or limit. The chunk alone is searched for again,
+-- without the limits of the call, which are then compared.
 create or replace function ragdb_internal.why_not_ranked(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint, chunk_id text,
   out step text, out reason text)
@@ -113,11 +190,8 @@ begin
       coalesce(round(v_hit.semantic_score::numeric, 4), 0), v_limits.min_score,
       v_limits.min_lexical, v_limits.min_semantic);
   else
-    step := 'limit';
-    reason := format('its score %s is not among the %s best',
-      round(v_hit.score::numeric, 4), trace.limit_requested)
-      || coalesce('; the last of them has ' || (
-        select round(min(h.score)::numeric, 4) from ragdb.trace_hits(trace.id) h), '');
+    select b.step, b.reason into step, reason
+      from ragdb_internal.why_not_best(trace, corpus, as_of, v_hit) b;
   end if;
 end $$;
 
@@ -151,5 +225,6 @@ begin
 end $$;
 comment on function ragdb.why_not is
   'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, '
-  'min_score, limit or rerank; or that it was a hit; or unknown. A corpus that keeps its history '
-  'is asked as it was then, and the reason names the version. Raises RG400, RG404, RG407.';
+  'min_score, per_document, collapse, diversity, limit or rerank; or that it was a hit; or '
+  'unknown. A corpus that keeps its history is asked as it was then, and the reason names the '
+  'version. Raises RG400, RG404, RG407.';

@@ -3879,9 +3879,9 @@ class Functions(Caller):
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> rows.WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score, limit or rerank; or that it was a hit; or unknown. A corpus that
-        keeps its history is asked as it was then, and the reason names the version. Raises
-        RG400, RG404, RG407.
+        ranking, min_score, per_document, collapse, diversity, limit or rerank; or that it was
+        a hit; or unknown. A corpus that keeps its history is asked as it was then, and the
+        reason names the version. Raises RG400, RG404, RG407.
         """
         return self._row(calls.WHY_NOT, rows.WhyNotRow, locals())
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
 from ragdb.errors import InvalidArgument
-from tests.conftest import Connection, Server
+from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.embedding import ENCODER, embed, make_corpus
 
 WORDS = ("refund", "card", "voucher", "bicycle", "deposit", "trailer", "grinder")
@@ -89,6 +90,42 @@ def test_a_chunk_is_a_hit_or_has_a_step_at_which_it_fell_out(
     }
     assert {step for option, step in expected.items() if option in how} <= steps
     assert steps <= {"hit", "limit", "ranking", "depth", *expected.values()}
+
+
+@OLDER_BY_NIGHT
+@pytest.mark.parametrize(
+    "how",
+    [{"per_document": 1}, {"collapse": True}, {"diversity": 0.6}, {"k": 40, "collapse": True}],
+)
+@pytest.mark.parametrize("history", [None, "1 day"])
+def test_of_a_recorded_search_the_same_choice_is_told(
+    any_clone: str, how: dict[str, Any], history: str | None
+) -> None:
+    """`limit` was said of each, beside the score of a last hit that had a lower one."""
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        fill(db)
+        long = "\n\n".join(f"The refund of deposit {n}. " + f"trailer {n} " * 150 for n in range(4))
+        call(db, "put_text", corpus="docs", source="long.txt", text=long)
+        if history is not None:
+            db.execute("select ragdb.keep_history('docs', %s)", (history,))
+            call(db, "put_text", corpus="docs", source="same/c.txt", text="refund refund card 1")
+        how = {"k": 6, "mode": "lexical", **how}
+        hits = call(db, "retrieve", corpus="docs", query=QUERY, **how)
+        if history is not None:
+            db.execute("select ragdb.delete_source('docs', 'same/a.txt')")
+        told: dict[str, set[bool]] = {}
+        for (chunk,) in db.execute("select chunk_id from ragdb.list_chunks('docs')").fetchall():
+            (why,) = call(db, "why_not", trace_id=hits[0]["trace_id"], chunk_id=chunk)
+            told.setdefault(why["step"], set()).add(chunk in {hit["chunk_id"] for hit in hits})
+            if history is None:
+                (said,) = call(
+                    db, "explain_missing", corpus="docs", query=QUERY, chunk_id=chunk, **how
+                )
+                assert why["step"] == said["step"], said
+        choice = next(name for name in ("per_document", "collapse", "diversity") if name in how)
+        assert {"hit", choice, "ranking"} <= told.keys()
+        assert told.pop("hit") == {True}
+        assert all(is_hit == {False} for is_hit in told.values())
 
 
 def test_it_says_which_condition_which_better_chunk_and_how_many(docs: Connection) -> None:
