@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import explain, verb
 from ragdb.cli.query import (
     AnswerModel,
     AskedCorpus,
@@ -103,7 +105,7 @@ def ask(
 
     if endpoint is not None and model is None:
         raise Failure("--endpoint without --model", hint="name the model that answers with --model")
-    with session.connect() as db:
+    with _signed(record), session.connect() as db:
         if corpus is None and (retriever is not None or rag is not None):
             corpus = db.ask_retriever(None, retriever, rag).corpus
         corpus = asked(db, corpus)
@@ -170,7 +172,7 @@ def pack(
     from ragdb.evidence.database import CorpusRetriever
     from ragdb.evidence.retrieval import RetrievalQuery
 
-    with session.connect() as db:
+    with _signed(record), session.connect() as db:
         corpus = asked(db, corpus)
         retriever = CorpusRetriever(
             db,
@@ -197,6 +199,21 @@ def pack(
             f" hash {evidence['hash']}{where}"
         )
     return OK if evidence["chunks"] else NEGATIVE
+
+
+@contextmanager
+def _signed(record: bool) -> Iterator[None]:
+    """What is recorded is signed. Raises Failure, which says what works without the key."""
+    from ragdb.errors import NoSigningKey
+
+    try:
+        yield
+    except NoSigningKey as error:
+        failure = explain(error)
+        if failure is None or not record:
+            raise
+        failure.hint = f"{failure.hint}; --no-record asks without it, and without a record"
+        raise failure from None
 
 
 def _embed(session: Session, db: Database, corpus: str, rank_mode: str | None) -> Embed:

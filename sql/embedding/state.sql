@@ -11,11 +11,16 @@ declare
 begin
   update ragdb.embedding_jobs j
     set is_dead = false, failures = 0, attempt = 0, due_at = clock_timestamp()
-    from ragdb.corpora c
-    where c.corpus_id = j.corpus_id and (v_only is null or j.corpus_id = any (v_only))
-      and ragdb_internal.privilege(c) >= 2
-      and j.worker is null
-      and (j.failures > 0 or j.is_dead or j.due_at > clock_timestamp());
+    from (
+      -- in one order, or of two at once each holds what the other waits for
+      select h.corpus_id, h.space_id, h.input_hash from ragdb.embedding_jobs h
+        join ragdb.corpora c on c.corpus_id = h.corpus_id
+      where (v_only is null or h.corpus_id = any (v_only))
+        and ragdb_internal.privilege(c) >= 2
+        and h.worker is null
+        and (h.failures > 0 or h.is_dead or h.due_at > clock_timestamp())
+      order by h.corpus_id, h.space_id, h.input_hash for update of h) w
+    where (j.corpus_id, j.space_id, j.input_hash) = (w.corpus_id, w.space_id, w.input_hash);
   get diagnostics v_revived = row_count;
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_revived;

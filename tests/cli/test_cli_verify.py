@@ -82,6 +82,11 @@ def test_a_key_in_a_file_signs_where_the_session_has_it(
     assert refused.exit_code != 0
     assert "RG433" in refused.stderr
     assert signing.FILE in refused.stderr
+    for verb in ("ask", "pack"):
+        refused = docs(verb, "When are refunds made?", "-c", "docs")
+        assert (refused.exit_code, "RG433" in refused.stderr) == (2, True)
+        assert f"or {signing.COMMAND} set; --no-record asks without" in refused.stderr
+        assert docs(verb, "When are refunds made?", "-c", "docs", "--no-record").exit_code != 2
     monkeypatch.setenv(signing.FILE, str(file))
     assert docs("search", "refunds", "-c", "docs", "--trace").exit_code == 0
     trace = json.loads(docs("trace", "ls", "--json").stdout)[0]["id"]

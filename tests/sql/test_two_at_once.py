@@ -288,6 +288,45 @@ def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(ma
     )
 
 
+def test_of_two_who_try_failed_embeddings_again_at_once_each_waits_for_the_other(
+    clone: str,
+) -> None:
+    """Their plans may read the rows in two orders: each held one that the other waited for."""
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('docs'), ragdb.create_embedder('e', 3)")
+        db.execute("select ragdb.embed_corpus('docs', 'e')")
+        for n in range(3):
+            db.execute("select ragdb.put_text('docs', %s, %s)", (f"{n}.md", f"text {n}"))
+        db.execute("select from ragdb.claim_embeddings('w')")
+        # the last by its key is stored first
+        db.execute(
+            "create temporary table jobs as select * from ragdb.embedding_jobs;"
+            "delete from ragdb.embedding_jobs;"
+            "insert into ragdb.embedding_jobs select * from jobs order by input_hash desc;"
+            "update ragdb.embedding_jobs set is_dead = true, worker = null;"
+            "drop table jobs"
+        )
+    middle = (
+        "select from ragdb.embedding_jobs where input_hash = (select j.input_hash"
+        " from ragdb.embedding_jobs j order by 1 offset 1 limit 1) for update"
+    )
+    with (
+        psycopg.connect(clone) as held,
+        psycopg.connect(clone) as a,
+        psycopg.connect(clone) as b,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        held.execute(middle)
+        a.execute("set enable_indexscan = off; set enable_bitmapscan = off")
+        b.execute("set enable_seqscan = off; set enable_bitmapscan = off")
+        calls = []
+        for db in (a, b):
+            calls.append(threads.submit(outcome, db, "select ragdb.retry_failed('docs')"))
+            until(lambda db=db: is_waiting(held, db))  # type: ignore[misc]
+        held.commit()
+        assert [call.result(120) for call in calls] == [None, None]
+
+
 ASKED = {
     "claim_ingest_jobs": "rag_ingest(jsonb_build_object('params', '{\"corpus\": \"gone\"}'::jsonb,"
     " 'input', jsonb_build_object('doc_cid', ragdb.put_blob(convert_to(n::text, 'UTF8'),"
