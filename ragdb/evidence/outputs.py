@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
-from uuid import UUID
 
 from ragdb.client._generated.rows import CheckCitationsRow
 from ragdb.client.rows import NotHeld, held, loads
@@ -48,20 +46,6 @@ def ask(model: Callable[[Any], Any], given: Any) -> tuple[dict[str, Any] | None,
 def holds(problems: Sequence[str], checks: Sequence[CheckCitationsRow]) -> bool:
     """Whether the citations of an output have no problem and get advice at most."""
     return not problems and all(check.code is None or check.is_advisory for check in checks)
-
-
-def sources(evidence: dict[str, Any]) -> tuple[str | None, list[UUID]]:
-    """The corpus and the traces that evidence names, by which the database checks citations."""
-    inner = evidence.get("evidence")
-    pack = inner if isinstance(inner, dict) else evidence
-    corpus = pack.get("corpus_id") if pack.get("corpus") is None else pack["corpus"]
-    chunks = pack.get("chunks")
-    traces = set()
-    for named in [pack, *(chunks if isinstance(chunks, list) else [])]:
-        with suppress(ValueError):  # which the database refuses
-            if isinstance(named, dict) and isinstance(named.get("trace_id"), str):
-                traces.add(UUID(named["trace_id"]))
-    return corpus if isinstance(corpus, str) else None, sorted(traces)
 
 
 def _object(made: Any) -> tuple[dict[str, Any] | None, str | None]:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
-from ragdb.evidence.outputs import holds, sources
+from ragdb.evidence.outputs import holds
 from ragdb.http import models as m
 from ragdb.http.asking import EVENTS, Asked, Question
 from ragdb.http.gate import Answer
@@ -185,9 +185,9 @@ def register(app: FastAPI, server: Server) -> None:
             if evidence is None:
                 evidence = await _packed(server, db, body)
             else:
-                corpus, traces = sources(evidence)
-                server.served(corpus)
-                for trace in traces:
+                named = await db.evidence_provenance(evidence)
+                server.served(named.corpus)
+                for trace in named.trace_ids:
                     await served_trace(db, trace)
             required = body.require_citations
             problems = await db.validate_citations(body.output, evidence, required)

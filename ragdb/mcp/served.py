@@ -19,7 +19,6 @@ from ragdb.client.connecting import options
 from ragdb.client.corpora import searched
 from ragdb.client.counting import FEW
 from ragdb.errors import CorpusMoved, CorpusNotFound, EmbedderNotFound, RagdbError
-from ragdb.evidence.outputs import sources
 from ragdb.models import asking, embedders, encoders, rerank
 from ragdb.server import signing
 from ragdb.version import __version__
@@ -114,10 +113,10 @@ class Served:
     def evidence(self, db: Client, given: Json) -> None:
         """Raise ToolError for evidence of a corpus that is not served."""
         if self.corpora is not None:
-            corpus, traces = sources(given)
-            if corpus is not None:
-                self.check(corpus)
-            for trace in traces:
+            named = db.evidence_provenance(given)
+            if named.corpus is not None:
+                self.check(named.corpus)
+            for trace in named.trace_ids:
                 self.trace(db, str(trace))
 
     def tools_of_contracts(self, db: Client) -> list[ListToolsRow]:

@@ -96,7 +96,7 @@ begin
         'list_evals list_eval_cases add_eval_case'),
       ('evaluation', 'ragdb_admin', 'drop_eval_runs_before'),
       ('evidence', 'ragdb_reader',
-        'evidence_pack_to_input build_evidence_pack validate_citations '
+        'evidence_pack_to_input evidence_provenance build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
         'answer_from_evidence record_gate record_answer ask ask_retriever '
         'ask_plan ask_weigh ask_verify record_feedback list_feedback '

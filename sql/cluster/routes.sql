@@ -25,7 +25,7 @@ begin atomic
       '''result'', $2 -> 0, ''chunks'', $3))', 'ask_weigh'),
     ('here', 'it reads no corpus',
       'answer_from_evidence ask_plan assertion_kinds capabilities capability_schemas '
-      'citation_codes error_codes evidence_pack_to_input inline_spans '
+      'citation_codes error_codes evidence_pack_to_input evidence_provenance inline_spans '
       'kern_chunk_hash ledger_kinds list_text_configs parse_contract policy_hash '
       'rag_query_plan rerank_depth validate_citations validate_contract validate_query_plan '
       'verification_checks write_contract xxh64 cluster_init cluster_add_node '

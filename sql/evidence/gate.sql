@@ -40,9 +40,7 @@ declare
     from unnest(array[question, ragdb_internal.asked_for(question)]) a (asked)
       cross join lateral unnest(array[a.asked,
         regexp_replace(btrim(a.asked), '[[:space:]]+', ' ', 'g')]) q);
-  v_ids constant uuid[] := array(
-    select ragdb_internal.trace_of(evidence)
-    union select ragdb_internal.trace_of(c) from jsonb_array_elements(evidence -> 'chunks') c);
+  v_ids constant uuid[] := ragdb_internal.traces_named_by(evidence);
 begin
   return query
     with named as (

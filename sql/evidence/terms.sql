@@ -39,6 +39,16 @@ begin
   return (named ->> 'trace_id')::uuid;
 end $$;
 
+-- Returns the traces that evidence and its chunks name.
+create or replace function ragdb_internal.traces_named_by(evidence jsonb) returns uuid[]
+language sql immutable parallel safe
+return array(
+  select n.id from (
+    select ragdb_internal.trace_of(traces_named_by.evidence)
+    union select ragdb_internal.trace_of(c)
+      from pg_catalog.jsonb_array_elements(traces_named_by.evidence -> 'chunks') c) n (id)
+  where n.id is not null order by n.id);
+
 -- Returns the identifiers of a text: words of letters with digits or underscores.
 create or replace function ragdb_internal.terms_of(letters text) returns text[]
 language sql immutable parallel safe
@@ -91,6 +101,24 @@ end;
 create or replace function ragdb_internal.corpus_named_by(evidence jsonb) returns text
 language sql immutable parallel safe
 return coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id');
+
+-- Definer: what it calls is private.
+create or replace function ragdb.evidence_provenance(evidence jsonb)
+returns table (corpus text, trace_ids uuid[])
+language plpgsql immutable parallel safe security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_evidence constant jsonb := ragdb_internal.evidence_of(evidence_provenance.evidence);
+begin
+  perform ragdb_internal.check_evidence(v_evidence);
+  return query select ragdb_internal.corpus_named_by(v_evidence),
+    ragdb_internal.traces_named_by(v_evidence);
+end $$;
+comment on function ragdb.evidence_provenance is
+  'Returns the corpus (null: none) and the traces that a pack, or the input of a task, says it is '
+  'of, which its citations are checked by. Whether they are there is not looked at. Raises RG460.';
 
 -- Returns whether a chunk says what evidence of no trace has it say; nothing where the corpus that
 -- the evidence names has no such chunk, or the caller may not read it.

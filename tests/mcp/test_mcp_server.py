@@ -964,6 +964,22 @@ def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str)
     talk(dsn, conversation, corpora=["more", "gone"])
 
 
+def test_a_corpus_that_evidence_names_by_a_number_is_another_too(clone: str) -> None:
+    """The database reads the name of a pack as text, whatever JSON has it in."""
+    with ragdb.connect(clone) as db:
+        for name in ("2026", "true", "more"):
+            db.create_corpus(name)
+            db.put_text(name, "a.md", "Refunds are paid.")
+
+    async def conversation(client: Client) -> None:
+        for named in ({"corpus": 2026}, {"corpus_id": True}, {"corpus": None, "corpus_id": "2026"}):
+            given: dict[str, Any] = {"evidence": {**named, "chunks": []}, "output": {}}
+            made = await client.call_tool("validate_citations", given)
+            assert "not served here" in getattr(made.content[0], "text", ""), named
+
+    talk(clone, conversation, corpora=["more"])
+
+
 def test_the_id_of_a_document_that_was_replaced_deletes_nothing(clone: str) -> None:
     ids = []
     for text in ("first", "second"):

@@ -622,6 +622,9 @@ class AsyncFunctions(AsyncCaller):
     async def evidence_pack_to_input(self, pack: Any) -> Any:
         return await self._value(calls.EVIDENCE_PACK_TO_INPUT, locals())
 
+    async def evidence_provenance(self, evidence: Any) -> rows.EvidenceProvenanceRow:
+        return await self._row(calls.EVIDENCE_PROVENANCE, rows.EvidenceProvenanceRow, locals())
+
     async def explain_missing(
         self,
         corpus: str,

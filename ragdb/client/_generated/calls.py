@@ -381,6 +381,7 @@ EVALUATE_CASE = Call("evaluate_case", {"case": "jsonb", "retrieval": "jsonb"})
 EVENT_ENVELOPES = Call("event_envelopes", {"after": "jsonb", "count": "integer"})
 EVENTS_AFTER = Call("events_after", {"after": "jsonb", "count": "integer"})
 EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
+EVIDENCE_PROVENANCE = Call("evidence_provenance", {"evidence": "jsonb"})
 EXPLAIN_MISSING = Call(
     "explain_missing",
     {

@@ -1187,6 +1187,13 @@ class Functions(Caller):
         """
         return self._value(calls.EVIDENCE_PACK_TO_INPUT, locals())
 
+    def evidence_provenance(self, evidence: Any) -> rows.EvidenceProvenanceRow:
+        """Returns the corpus (null: none) and the traces that a pack, or the input of a task,
+        says it is of, which its citations are checked by. Whether they are there is not
+        looked at. Raises RG460.
+        """
+        return self._row(calls.EVIDENCE_PROVENANCE, rows.EvidenceProvenanceRow, locals())
+
     def explain_missing(
         self,
         corpus: str,

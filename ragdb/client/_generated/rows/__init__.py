@@ -56,8 +56,8 @@ ROOMS = {
         "EvalQueriesRow EvalRuns EvaluateCaseRow ImportEvalRow ListEvalCasesRow "
         "ListEvalsRow SpaceQuestionsRow UnansweredQuestion ",
         "evidence": "AskedAnswer AskedRetriever CheckCitationsRow CitationCodesRow "
-        "ListCitationsRow ListFeedbackRow LocateQuoteRow RecordAnswerRow "
-        "RecordedAnswer RecordedGate TraceStagesRow ",
+        "EvidenceProvenanceRow ListCitationsRow ListFeedbackRow LocateQuoteRow "
+        "RecordAnswerRow RecordedAnswer RecordedGate TraceStagesRow ",
         "graph": "AppendTurnsRow Edge GetTurnRow ListTurnsRow ResolveTemporalRow ",
         "history": "DiffCorpusRow EraseSourceRow KeepHistoryRow ListVersionsRow ",
         "ledger": "LedgerActs LedgerEntry LedgerStatusRow ListCheckpointsRow SealLedgerRow "

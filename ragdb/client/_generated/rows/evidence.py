@@ -66,6 +66,14 @@ class CitationCodesRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class EvidenceProvenanceRow(Row):
+    """A row of `evidence_provenance`."""
+
+    corpus: str
+    trace_ids: list[UUID]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListCitationsRow(Row):
     """A row of `list_citations`."""
 
