@@ -49,6 +49,7 @@ SHARED: dict[str, Any] = {
 TEXT = ("table",)
 """Of a verb whose output is a text, such as SQL, or which runs until it is ended."""
 FULL = "the server has as many connections as it takes: try again later, or end some of them"
+NOT_UTF8 = ("an argument is not valid UTF-8", "check the terminal's encoding")
 # by SQLSTATE, what the server or its administrator has limited
 LIMITS = {
     "25P03": "idle_in_transaction_session_timeout",
@@ -224,6 +225,9 @@ def explain(error: Exception) -> Failure | None:
             code=DATABASE,
             hint="run `ragdb init` to install or upgrade the schema of this database",
         )
+    if isinstance(error, psycopg.errors.InvalidTextRepresentation) and "surrogate" in str(error):
+        # in JSON it is an escape, which only the server refuses
+        return Failure(NOT_UTF8[0], hint=NOT_UTF8[1])
     if isinstance(error, psycopg.Error):
         return Failure(
             error.diag.message_primary or str(error).strip(),
@@ -241,7 +245,7 @@ def explain(error: Exception) -> Failure | None:
         return Failure("the JSON of an argument or a file nests too deep", hint="flatten it")
     if isinstance(error, UnicodeEncodeError):
         if "\ud800" <= error.object[error.start] <= "\udfff":
-            return Failure("an argument is not valid UTF-8", hint="check the terminal's encoding")
+            return Failure(NOT_UTF8[0], hint=NOT_UTF8[1])
         # Python calls most code pages by one name there
         return Failure(
             f"the encoding {sys.stdout.encoding} cannot represent every character of the output",

@@ -282,6 +282,8 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["search", "\udcff", "-c", "demo"], "UTF-8"),
         (["ask", "\udcff", "-c", "demo"], "an argument is not valid UTF-8"),
         (["pack", "\udcff", "-c", "demo"], "not valid UTF-8"),
+        (["ask", "x", "-c", "demo", "--mode", "\udcff"], "an argument is not valid UTF-8"),
+        (["corpus", "synonyms", "demo", "--add", "\udcff,b"], "an argument is not valid UTF-8"),
         (["feedback", "add", "good", "--answer", "01a2"], "'01a2', which is not the id"),
         (["psql", "-U", "alice"], "psql would pass over -U: the connection has the user "),
         (["psql", "--", "-halice"], "psql would pass over -halice: the connection has the host "),
