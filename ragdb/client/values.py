@@ -33,7 +33,7 @@ def _dumps(value: Any) -> str:
 def sent(value: Any, kind: str, name: str, function: str) -> Any:
     """A dict or list for a jsonb argument is wrapped, and bytea[] written as text.
 
-    Raises TypeError for bytes where a text is wanted and for a text where a list is, and
+    Raises TypeError for bytes or a list where a text is wanted and for a text where a list is, and
     InvalidArgument for a number that is no such. psycopg raises it for what JSON has no type for.
     """
     if kind == "jsonb":
@@ -42,6 +42,9 @@ def sent(value: Any, kind: str, name: str, function: str) -> Any:
     if kind in ("text", "text[]") and any(isinstance(part, BYTES) for part in parts):
         # PostgreSQL would take them for a text of their hexadecimal digits
         raise TypeError(f"{function}() was given bytes for {name!r}: decode them")
+    if kind == "text" and isinstance(value, list | tuple):  # it would take them for one text
+        what = type(value).__name__
+        raise TypeError(f"{function}() was given a {what} for {name!r}: give one text")
     if kind.endswith("[]"):
         if isinstance(value, (str, *BYTES)):  # PostgreSQL would read a list in "{a,b}"
             raise TypeError(f"{function}() was given {value[:80]!r} for {name!r}: give a list")
