@@ -41,6 +41,8 @@ FORMS = (
     "What {do} {thing} mean in {field}?",
     "Can you explain what {thing} {be}?",
     "Explain {thing}.",
+    "What {be} {thing} and how {do} it work?",
+    "What {be} {thing} in the context of {field}?",
     "{thing}?",
 )
 

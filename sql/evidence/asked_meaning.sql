@@ -1,5 +1,40 @@
 -- What a question asks the meaning of.
 
+-- Returns the words of an English question that may ask what something is as its plain form has
+-- them: without a second question that names nothing more, as in "What is a salt and how does it
+-- work?", with "in" for "in the context of", and without "in simple terms" and its like.
+create or replace function ragdb_internal.plain_meaning(words text[]) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_words text[] := words;
+  v_low text[] := string_to_array(lower(array_to_string(words, ' ') collate "C"), ' ');
+  v_at integer := (
+    select min(w.n) from unnest(v_low) with ordinality w (word, n)
+    where w.n > 2 and w.word in ('how', 'why', 'what', 'when', 'where')
+      and (v_low[w.n - 1] in ('and', '&') or right(v_low[w.n - 1], 1) in ('?', ',')));
+begin
+  if v_low[v_at :] <@ '{how,why,what,when,where,does,do,is,are,was,it,its,they,them,this,that,one,
+      work,works,used,use,for,i,we,you,someone,people,would,should,could,can,need,matter,important,
+      useful,the,purpose,point,exactly,actually}' then
+    v_at := v_at - case when v_low[v_at - 1] in ('and', '&') then 2 else 1 end;
+    v_words := v_words[: v_at - 1] || rtrim(v_words[v_at], '?,');
+    v_low := v_low[: v_at - 1] || rtrim(v_low[v_at], '?,');
+  end if;
+  v_at := cardinality(v_low);
+  v_at := v_at - case when v_low[v_at - 1 :] in ('{in,short}', '{in,detail}', '{in,general}')
+      then 2
+    when v_low[v_at - 2 :] in ('{in,simple,terms}', '{in,simple,words}', '{in,plain,english}',
+      '{in,a,nutshell}') then 3 else 0 end;
+  v_words := v_words[: v_at];
+  v_at := array_position(v_low, 'in');
+  return case
+    when v_low[v_at + 1] = 'the' and v_low[v_at + 3] = 'of'
+      and v_low[v_at + 2] in ('context', 'field', 'area', 'world', 'domain')
+    then v_words[: v_at] || v_words[v_at + 4 :] else v_words end;
+end $$;
+
 -- Returns what the words of an English question ask the meaning of; null where they ask something
 -- else. One or two words alone ask it too. By their places: to make a pattern of all these forms
 -- ready takes a quarter of an answer.
@@ -22,14 +57,16 @@ begin
     when v_low[1] in ('what', 'who') and v_low[v_verb] in ('is', 'are', 'was', 'were')
     then v_verb + 1
     when v_low[: 5] = '{what,do,you,mean,by}' then 6
+    when array_to_string(v_low[: 5], ' ') ~ '^what (?:kind|sort|type) of thing (?:is|are)$' then 6
     when v_low[1] in ('define', 'explain', 'describe') and v_low[2] !~ '^(?:how|if|wh.*)$' then 2
     when v_low[1] in ('meaning', 'definition')
       or v_low[: 2] in ('{the,meaning}', '{the,definition}') then 1 end;
   if v_from is not null then
-    v_from := v_from + case when v_low[v_from] = 'exactly' then 1 else 0 end;
+    v_from := v_from + (v_low[v_from] is not distinct from 'exactly')::integer;
     v_from := v_from + case when v_low[v_from : v_from + 1] = '{meant,by}' then 2
       when v_low[v_from : v_from + 1] in ('{meaning,of}', '{definition,of}') then 2
-      when v_low[v_from : v_from + 2] in ('{the,meaning,of}', '{the,definition,of}') then 3
+      when v_low[v_from : v_from + 2] in ('{the,meaning,of}', '{the,definition,of}',
+        '{the,concept,of}', '{the,notion,of}') then 3
       else 0 end;
     return case when v_from > 1 then nullif(array_to_string(words[v_from : v_end], ' '), '') end;
   end if;
@@ -74,6 +111,9 @@ declare
   v_comma integer;
   v_in text;
 begin
+  if config not in ('german', 'french', 'spanish', 'russian') then
+    v_words := ragdb_internal.plain_meaning(v_words);
+  end if;
   if array_to_string(v_words, ' ') ~ '[?!]|[.] ' then
     return null;
   end if;

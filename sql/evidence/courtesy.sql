@@ -23,9 +23,11 @@ begin atomic
     ('{help}',
       '(?:please\s+help|(?:can|could)\s+(?:you|(?:any|some)(?:one|body))\s+help)(?:\s+(?:me|us))?'
         '\s*[.!?,:]\s+'),
-    ('{please,kindly,tell,show,give,help,explain,describe,summarize,summarise,list}',
+    ('{please,kindly,tell,show,give,help,explain,describe,define,summarize,summarise,
+      list}',
       '(?:(?:please|kindly)[\s,]+|(?:can|could|would|will)\s+(?:you|(?:any|some)(?:one|body))\s+'
-        '(?:please\s+|kindly\s+)?(?=(?:tell|show|give|help|explain|describe|summari[sz]e|list)\s))'
+        '(?:please\s+|kindly\s+)?(?=(?:tell|show|give|help|explain|describe|define'
+        '|summari[sz]e|list)\s))'
         '(?:(?:explain|describe|summari[sz]e|list)\s+)?');
 end;
 
@@ -145,7 +147,7 @@ language sql immutable parallel safe
 return '{hi,hello,hey,good,please,kindly,tell,show,give,help,know,like,want,need,trying,looking,
   explain,describe,summarize,summarise,list,way,ways,happens,whats,wheres,whos,hows,whens,thanks,
   thank,thx,regards,dear,sorry,question,thing,wondering,possible,idea,info,information,details,
-  hallo,guten,bitte,mir,uns,ich,wissen,weißt,weisst,möglichkeit,passiert,danke,dank,
+  define,hallo,guten,bitte,mir,uns,ich,wissen,weißt,weisst,möglichkeit,passiert,danke,dank,
   bonjour,bonsoir,s''il,pouvez,pourriez,peux,pourrais,nous,moi,je,j''aimerais,savez,sais,merci,
   hola,buenos,buenas,favor,puedes,puede,pueden,podría,podrías,dime,dígame,digame,cuéntame,cuentame,
   háblame,hablame,explícame,explicame,muéstrame,muestrame,saber,gracias,

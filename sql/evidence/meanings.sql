@@ -57,6 +57,14 @@ begin
     (ragdb_internal.asked_sense(question, config))[1], config);
 end $$;
 
+-- Returns the abbreviation in brackets behind what a sentence says something of, as CSRF in
+-- "Cross-Site Request Forgery (CSRF) is an attack"; null for none.
+create or replace function ragdb_internal.abbreviated_subject(sentence text, subject text)
+returns text
+language sql immutable parallel safe
+return case when pg_catalog.strpos(sentence, '(') between 3 and pg_catalog.length(subject) + 2
+  then pg_catalog.substring(sentence, '^[^(]+\(([^()\s]{2,12})\)') end;
+
 -- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
 -- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not.
 create or replace function ragdb_internal.defines(sentence text, meant text[], config text)
@@ -68,8 +76,10 @@ declare
   v_told constant text[] := ragdb_internal.subject_of(sentence, config);
 begin
   return case
-    when v_told is null or meant <> tsvector_to_array(ragdb_internal.lexemes(
-      lower(v_told[1] collate "C"), config)) then 1
+    when v_told is null or meant not in (
+        tsvector_to_array(ragdb_internal.lexemes(lower(v_told[1] collate "C"), config)),
+        ragdb_internal.sense_lexemes(lower(
+          ragdb_internal.abbreviated_subject(sentence, v_told[1]) collate "C"), config)) then 1
     when v_told[2] ~ '[:：|—–-]' or lower(split_part(v_told[3], ' ', 1) collate "C") = any (
       '{a,an,the,one,any,ein,eine,der,die,das,un,une,una,le,la,les,el,los,las}') then 2
     else 1.5 end;
