@@ -99,21 +99,23 @@ declare
   v_terms constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(
     tsvector_to_array(ragdb_internal.lexemes(v_asked, v_config)),
     ragdb_internal.told_lexemes(v_asking, v_asked, v_config), v_read.sentences);
-  -- 12,000 is named as 12000, and its lexemes are 12 and 000
-  v_names constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(array(
-    select n.lexeme
-    from unnest(case when gate ? 'names'
-      then array(select jsonb_array_elements_text(gate -> 'names'))
-      else tsvector_to_array(ragdb_internal.lexemes(ragdb_internal.names_in(
-        coalesce(v_asking, v_asked), v_config), v_config)) end) n (lexeme)
-    where n.lexeme ~ '^[0-9]{4,}$' or n.lexeme in (select t.lexeme from unnest(v_terms) t)),
-    '{}', v_read.sentences);
+  v_names constant ragdb_internal.asked_term[] := ragdb_internal.named_terms(
+    case when gate ? 'names' then array(select jsonb_array_elements_text(gate -> 'names'))
+      else ragdb_internal.names_asked(coalesce(v_asking, v_asked), evidence, v_config) end,
+    ragdb_internal.named_folders(coalesce(v_asking, v_asked), evidence, v_config),
+    v_terms, v_read.sentences);
+  v_kind constant text := ragdb_internal.asked_kind(question, v_config);
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_sentences(v_terms, ragdb_internal.listed_sentences(evidence,
-      ragdb_internal.defining_sentences(ragdb_internal.naming_sentences(evidence, v_config,
-          v_read.read_as, v_names, v_asked, v_read.sentences), question, v_config),
+      ragdb_internal.defining_sentences(ragdb_internal.kind_sentences(
+        ragdb_internal.naming_sentences(evidence, v_config,
+          v_read.read_as, v_names, v_asked, v_read.sentences), v_kind), question, v_config),
       question, v_config), max_sentences) p;
+  if not exists (select from unnest(picked) p where ragdb_internal.says_kind(p.sentence, v_kind))
+  then
+    support := 0;
+  end if;
   if v_names <> '{}' and coalesce(support, 0) < min_support then
     unnamed := array(
       select n.lexeme

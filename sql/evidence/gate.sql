@@ -170,7 +170,7 @@ declare
   v_found text[] := ragdb_internal.evidence_lexemes(evidence, text_config);
 begin
   read_as := ragdb_internal.read_as(corpus, v_asked, text_config, v_found, evidence);
-  names := ragdb_internal.named_lexemes(corpus, v_asked, v_asking, text_config);
+  names := ragdb_internal.named_lexemes(corpus, v_asked, v_asking, evidence, text_config);
   v_found := ragdb_internal.also_says(v_found, read_as);
   select count(*), coalesce(
       sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))

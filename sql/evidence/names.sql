@@ -91,6 +91,105 @@ return (
           '(?![[:alnum:]]|[.,][0-9])', 'g') r
       where pg_catalog.translate(q.question, '0123456789', '') <> q.question) m);
 
+-- Tells whether texts write a word in small letters as a name, as Uvicorn: within sentences more
+-- than once with a capital, alone and in no longer name, and no less often than in small letters.
+-- To look for a word is dear, and few words have a capital anywhere.
+create or replace function ragdb_internal.is_written_as_name(word text, texts text)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_before constant text := E'(?<![^[:space:](])[a-z][a-z-]*,?[ \\n]+';
+  v_first constant text := upper(left(word, 1) collate "C") || substr(word, 2);
+  v_all constant text := upper(word collate "C");
+  v_capital integer;
+begin
+  if strpos(texts, ' ' || v_first) = 0 and strpos(texts, ' ' || v_all) = 0 then
+    return false;
+  end if;
+  v_capital := regexp_count(texts, v_before || '(?:' || v_first || '|' || v_all
+    || E')(?![[:alnum:]_-]|[ \\n]+(?:[A-Z]|of[ \\n]))');
+  return v_capital > 1 and v_capital >= regexp_count(
+    texts, v_before || word || '(?![[:alnum:]_-])');
+end $$;
+
+-- Returns the words that what is asked has in small letters and that its evidence writes as names;
+-- null for none, and in German, where each noun has a capital.
+create or replace function ragdb_internal.written_as_names(
+  asked text, evidence jsonb, config text)
+returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_texts text;
+begin
+  if config = 'german' then
+    return null;
+  end if;
+  v_texts := (
+    select string_agg(c.chunk ->> 'text', E'\n')
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk));
+  return (
+    select string_agg(q.word, ' ')
+    from string_to_table(translate(asked, '?,;:!()"', ''), ' ') q (word)
+    where q.word ~ '^[a-z][a-z0-9]{2,}$'
+      and ragdb_internal.is_written_as_name(q.word, v_texts));
+end $$;
+
+-- Returns lexemes without the parts of numbers with points among them: what has 2 and 4 need not
+-- speak of 2.4.
+create or replace function ragdb_internal.without_parts(lexemes text[]) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when array_to_string(lexemes, ' ') !~ '[0-9][.][0-9]' then lexemes else array(
+    select l.lexeme
+    from unnest(lexemes) with ordinality l (lexeme, n)
+    where l.lexeme !~ '^[0-9]+$' or not exists (
+      select from unnest(lexemes) d
+      where strpos(d, '.') > 0 and l.lexeme = any (string_to_array(d, '.')))
+    order by l.n) end;
+end $$;
+
+-- Returns the lexemes of the names and numbers in what is asked, as evidence writes them too.
+create or replace function ragdb_internal.names_asked(asked text, evidence jsonb, config text)
+returns text[]
+language sql immutable parallel safe
+return ragdb_internal.without_parts(pg_catalog.tsvector_to_array(
+  ragdb_internal.lexemes(pg_catalog.concat_ws(' ', ragdb_internal.names_in(asked, config),
+    ragdb_internal.written_as_names(asked, evidence, config)), config)));
+
+-- Returns the lexemes of names in what is asked that are names of folders too that evidence lies
+-- in: what lies in one speaks of that. In small letters what no sentence has as a word counts.
+create or replace function ragdb_internal.named_folders(asked text, evidence jsonb, config text)
+returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_folders constant text[] := (
+    select array_agg(distinct f.folder)
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk)
+      cross join lateral string_to_table(lower(translate(regexp_replace(
+        c.chunk ->> 'source_id', '[^/]*$', ''), '_.#-', '////') collate "C"), '/') f (folder)
+    where f.folder ~ '^[a-z][a-z0-9]{2,}$');
+  v_names text;
+begin
+  v_names := (
+    select string_agg(q.word, ' ')
+    from string_to_table(translate(asked, '?,;:!()"', ''), ' ') with ordinality q (word, n)
+    where lower(q.word collate "C") = any (v_folders)
+      and (q.n > 1 and q.word <> lower(q.word collate "C") or not exists (
+        select from jsonb_array_elements(evidence -> 'chunks') c (chunk)
+        where c.chunk ->> 'text' ~ (E'(?<![^[:space:](])[a-z][a-z-]*,?[ \\n]+'
+          || lower(q.word collate "C") || '(?![[:alnum:]_-])'))));
+  return case when v_names is null then '{}' else tsvector_to_array(
+    ragdb_internal.lexemes(lower(v_names collate "C"), config)) end;
+end $$;
+
 -- Returns those names of a question, beside numbers alone, of which a corpus (null: none) has each
 -- word, and the last of them where what it asks calls something "it". What else the corpus lacks is
 -- told of whoever asks, as in "We use Windows 11. How do I reset my password?".
@@ -117,24 +216,24 @@ return (
 -- more than four: such a name is what the corpus is about, and few of its texts repeat it. Beside
 -- sentences that ask (null: all do), what others tell counts where the corpus has it.
 create or replace function ragdb_internal.named_lexemes(
-  corpus ragdb.corpora, asked text, asking text, config text)
+  corpus ragdb.corpora, asked text, asking text, evidence jsonb, config text)
 returns text[]
 language sql stable parallel safe
 return (
-  select case when named.words = '' then '{}' else array(
+  select case when named.words = '' then '{}' else ragdb_internal.without_parts(array(
     select t.lexeme
     from (select ragdb_internal.whole_of(named_lexemes.corpus) as whole offset 0) w
       cross join lateral ragdb_internal.term_facts(
         named_lexemes.corpus, w.whole, named.words) t
     where coalesce(t.common_df <= greatest(4, (w.whole).chunks / 6.0), true)
-    order by t.lexeme collate "C") end
+    order by t.lexeme collate "C")) end
   from (
-    select ragdb_internal.lexemes(case when named_lexemes.asking is null
-        then ragdb_internal.names_in(named_lexemes.asked, config)
-        else pg_catalog.concat_ws(' ', ragdb_internal.names_in(named_lexemes.asking, config),
-          ragdb_internal.told_names(
-            named_lexemes.corpus, named_lexemes.asked, named_lexemes.asking, config))
-      end, config) as words offset 0) named);
+    select ragdb_internal.lexemes(pg_catalog.concat_ws(' ',
+        ragdb_internal.names_in(s.asking, config),
+        ragdb_internal.written_as_names(s.asking, named_lexemes.evidence, config),
+        case when named_lexemes.asking is not null then ragdb_internal.told_names(
+          named_lexemes.corpus, named_lexemes.asked, s.asking, config) end), config) as words
+    from (select coalesce(named_lexemes.asking, named_lexemes.asked) as asking) s offset 0) named);
 
 -- Returns the share of what a question names, by weight, that a text has to name to answer it: two
 -- thirds, because one of three may be said otherwise (python -m bench.evidence.named); a third

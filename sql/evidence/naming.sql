@@ -3,6 +3,11 @@
 -- A term of a question and what it weighs: more, the fewer sentences have it.
 create type ragdb_internal.asked_term as (lexeme text, weight float8);
 
+-- Returns what the name of a folder weighs: more than all other names of a question do.
+create or replace function ragdb_internal.folder_weight() returns float8
+language sql immutable parallel safe
+return 1000;
+
 -- Returns the terms of a question with what each weighs among these sentences; of what it only
 -- tells, those that one of them has.
 create or replace function ragdb_internal.asked_terms(lexemes text[], told text[],
@@ -21,6 +26,42 @@ begin
     where d.df > 0 or a.lexeme <> all (asked_terms.told));
 end $$;
 
+-- Returns what a question names as terms: names and those that are folders of its evidence. What
+-- lies in another folder and does not name that speaks of another thing, so one weighs more than
+-- all names do. 12,000 is named as 12000, and its lexemes are 12 and 000, so a number need be no
+-- term of the question.
+create or replace function ragdb_internal.named_terms(names text[], folders text[],
+  terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
+returns ragdb_internal.asked_term[]
+language sql immutable parallel safe
+return ragdb_internal.asked_terms(array(
+    select n from pg_catalog.unnest(named_terms.names) n
+    where n <> all (folders)
+      and (n ~ '^[0-9]{4,}$' or n in (select t.lexeme from pg_catalog.unnest(terms) t))
+    order by n collate "C"), '{}', sentences)
+  || array(select row(f, ragdb_internal.folder_weight())::ragdb_internal.asked_term
+    from pg_catalog.unnest(named_terms.folders) f);
+
+-- Returns what a text has to weigh that names enough of some names: the share of them that a
+-- question needs, and each folder; one folder where things are compared.
+create or replace function ragdb_internal.least_weight(
+  names ragdb_internal.asked_term[], asked text)
+returns float8
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_least constant float8 := ragdb_internal.least_named(asked);
+  v_folders constant integer := (
+    select count(*) from unnest(names) n where n.weight = ragdb_internal.folder_weight());
+begin
+  return ragdb_internal.folder_weight()
+      * case when v_least < 0.5 then least(v_folders, 1) else v_folders end
+    + coalesce(v_least * (
+      select sum(n.weight order by n.lexeme collate "C") from unnest(names) n
+      where n.weight < ragdb_internal.folder_weight()), 0);
+end $$;
+
 -- Returns what those of some terms weigh that are among these lexemes, and half of it for those
 -- that are in the headings alone.
 create or replace function ragdb_internal.weight_of(
@@ -34,7 +75,8 @@ return (
   from pg_catalog.unnest(weight_of.terms) t);
 
 -- Returns those of some terms that a text says in another form than their lexeme: two as one word,
--- and a number of four digits or more with signs between its thousands.
+-- a number of four digits or more with signs between its thousands, and a version by one of its
+-- own, as 2.4 by 2.4.1.
 create or replace function ragdb_internal.said_otherwise(
   text text, lexemes text[], terms ragdb_internal.asked_term[])
 returns text[]
@@ -54,7 +96,23 @@ return array(
     when t.lexeme ~ '^[1-9][0-9]{3,}$' then exists (
       select from pg_catalog.regexp_matches(said_otherwise.text,
         '(?<![0-9]|[0-9][.,])(' || ragdb_internal.parted_thousands() || ')', 'g') r
-      where ragdb_internal.plain_number(r[1]) = t.lexeme) end);
+      where ragdb_internal.plain_number(r[1]) = t.lexeme)
+    when t.lexeme ~ '^[0-9]+(?:[.][0-9]+)+$' then exists (
+      select from pg_catalog.unnest(said_otherwise.lexemes) l
+      where pg_catalog.starts_with(l, t.lexeme || '.')) end);
+
+-- Returns those of some terms that are numbers of up to three digits and that a text has only as
+-- the number of an item or within another number, but for the first part of a version: 3.11 is a
+-- Python 3, and 1.3 is none.
+create or replace function ragdb_internal.misnamed(
+  text text, terms ragdb_internal.asked_term[])
+returns text[]
+language sql immutable parallel safe
+return array(
+  select t.lexeme from pg_catalog.unnest(terms) t
+  where t.lexeme ~ '^[0-9]{1,3}$' and pg_catalog.regexp_replace(
+    misnamed.text, '(^|\n)[ \t]*[0-9]{1,3}[.)][ \t]', E'\\1', 'g')
+      !~ ('(?<![0-9]|[0-9][.,])' || t.lexeme || '(?![0-9]|,[0-9]{3})'));
 
 -- Returns for each chunk of evidence what those of some terms weigh that it names, or its source,
 -- what stands over it and the question that it answers, and those that the chunks of its document
@@ -66,7 +124,11 @@ language sql immutable parallel safe
 begin atomic
   with said as materialized (
     select c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
-      l.lexemes || ragdb_internal.said_otherwise(t.text, l.lexemes, names) as lexemes
+      array(
+        select s.lexeme
+        from pg_catalog.unnest(
+          l.lexemes || ragdb_internal.said_otherwise(t.text, l.lexemes, names)) s (lexeme)
+        where s.lexeme <> all (ragdb_internal.misnamed(t.text, names))) as lexemes
     from pg_catalog.jsonb_array_elements(naming_chunks.evidence -> 'chunks') c (chunk)
       cross join lateral (
         select pg_catalog.concat_ws(E'\n',
@@ -120,8 +182,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_least constant float8 := ragdb_internal.least_named(asked) * (
-    select sum(n.weight order by n.lexeme collate "C") from unnest(names) n);
+  v_least constant float8 := ragdb_internal.least_weight(names, asked);
 begin
   return case when names = '{}' then sentences else array(
     select row(s.n, s.source_id, s.chunk_id, s.page,

@@ -347,3 +347,104 @@ def test_a_version_is_told_apart_only_where_headings_name_both(db: Connection) -
     base.put_text("notes", "guide.md", f"# Guide of 2.0\n\n## Export\n\nIt exports. {said}")
     row = alike(base, "notes", "What does the export to paper need of MySQL 8.4?")
     assert row.answer == said
+
+
+SERVERS = {
+    "proxies.md": "A proxy takes requests. TLS uses the specific port 443 by default.",
+    "deploy.md": "Start the app with Uvicorn, and let Uvicorn watch it. It may use a port of it.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What port does uvicorn use by default?", None),
+        ("What port does tls use by default?", "TLS uses the specific port 443"),
+        # written in small letters as often: no name
+        ("What port does the app use by default?", "TLS uses the specific port 443"),
+    ],
+)
+def test_a_word_that_texts_write_with_a_capital_is_a_name(
+    any_db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    for source, text in SERVERS.items():
+        base.put_text("docs", source, text)
+    row = alike(base, "docs", question)
+    assert row.answer.startswith(answer) if answer else row.status == "insufficient"
+    evidence = {
+        "chunks": [
+            {"source_id": source, "chunk_id": source, "text": text}
+            for source, text in SERVERS.items()
+        ]
+    }
+    made = scalar(
+        any_db,
+        "select ragdb.answer_from_evidence(%s, %s)",
+        question,
+        json.dumps(evidence),
+    )
+    assert made["answer"].startswith(answer) if answer else made["unnamed"] == ["uvicorn"]
+
+
+def test_a_word_of_a_longer_name_is_none(db: Connection) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text(
+        "docs", "a.md", "In 1542 Luther read the Quran in a translation. He read it in Wittenberg."
+    )
+    base.put_text(
+        "docs", "b.md", "He wrote for the Book of Concord, and quoted the Book Review in it."
+    )
+    row = alike(base, "docs", "what book did Luther read in 1542?")
+    assert row.answer.startswith("In 1542 Luther read the Quran")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Does the parser run on Python 2?", None),
+        ("Does the parser run on Python 3?", "The parser runs on Python 3.8"),
+        ("Does the parser run on Python 8?", None),
+        ("Which limit of the parser was raised in version 2.4?", None),
+        ("Which limit of the parser was raised in version 5.1?", "The limit of the parser"),
+        ("Which limit of the parser was raised in version 5.1.2?", "The limit of the parser"),
+    ],
+)
+def test_a_number_is_not_named_by_a_part_of_another(
+    db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", "The parser runs on Python 3.8 and later, and runs fast.")
+    base.put_text(
+        "docs", "b.md", "1. Run it in a shell.\n2. Run the Python parser again.\n8. Run the rest."
+    )
+    base.put_text(
+        "docs", "c.md", "The limit of the parser was raised in version 5.1.2 from 2 to 4 files."
+    )
+    row = alike(base, "docs", question)
+    assert row.answer.startswith(answer) if answer else row.status == "insufficient"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How do I serve static files in uvicorn?", None),
+        ("How do I serve static files in starlette?", "Mount the class to serve"),
+        ("Does Starlette or uvicorn serve static files?", "Mount the class to serve"),
+        # no name: sentences have it as a word
+        ("How do I serve static files in the guides?", "Mount the class to serve"),
+    ],
+)
+def test_what_lies_in_the_folder_of_a_thing_speaks_of_it(
+    db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "starlette/static.md", "Mount the class to serve static files of yours.")
+    base.put_text("docs", "uvicorn/files.md", "The server reads its settings from files.")
+    base.put_text("docs", "guides/how.md", "All of the guides show files, to serve as an example.")
+    row = alike(base, "docs", question)
+    assert row.answer.startswith(answer) if answer else row.status == "insufficient"
