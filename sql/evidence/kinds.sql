@@ -3,6 +3,7 @@
 
 -- Returns the kind of what answers an English question: date, number or digits; null for any. "When
 -- does" asks for what must be so rather than for a date, and how much may be said without a number.
+-- What asks for more than one thing is answered by one of them.
 create or replace function ragdb_internal.asked_kind(question text, config text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -13,7 +14,8 @@ declare
   v_first constant integer := case when v_words[1] in ('in', 'on', 'since') then 2 else 1 end;
 begin
   return case
-    when config <> 'english' then null
+    when config <> 'english' or v_words[array_position(v_words, 'and') :]
+      && '{who,whom,whose,what,which,where,when,why,how}' then null
     when v_words[v_first] = 'when' and v_words[v_first + 1] in ('was', 'were', 'did') then 'date'
     when v_words[v_first] in ('what', 'which') and v_words[v_first + 1] = 'year' then 'date'
     when v_words[v_first] in ('what', 'which') and v_words[v_first + 1] in ('port', 'ports')

@@ -27,6 +27,9 @@ from tests.sql.evidence.test_evidence_packs import scalar
         ("On which port does it listen?", "digits"),
         ("What port range is free?", "digits"),
         ("What is a port?", None),
+        ("When was it released, and by whom?", None),
+        ("When was it released and how?", None),
+        ("When was it made and released?", "date"),
     ],
 )
 def test_a_question_asks_for_a_kind_of_thing(
