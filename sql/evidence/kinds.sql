@@ -20,11 +20,13 @@ begin
     when v_words[v_first] in ('what', 'which') and v_words[v_first + 1] = 'year' then 'date'
     when v_words[v_first] in ('what', 'which') and v_words[v_first + 1] in ('port', 'ports')
     then 'digits'
-    when v_words[array_position(v_words, 'how') + 1] = 'many' then 'number' end;
+    when v_words[array_position(v_words, 'how') + 1] = 'many' then 'number'
+    when v_words[v_first] like 'what%' and v_words[
+      array_position(v_words[: 5], 'default') + 1] = 'port' then 'digits' end;
 end $$;
 
 -- Tells whether a sentence may say such a thing (null: any): digits, or words of numbers or times.
--- A number behind # or in a link is no year, and may is no month.
+-- What stands behind # or in a link is the number of something else, and may is no month.
 create or replace function ragdb_internal.says_kind(sentence text, kind text) returns boolean
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -34,7 +36,7 @@ begin
     or sentence ~ case kind when 'date'
       then '(?<![0-9.,#]|[a-z]/)[0-9]{3,4}(?![0-9]|[.,][0-9])|[0-9]{2}[./-][0-9]{2}'
         '|(?<=[a-z0-9,] )May(?![a-z])'
-      else '[0-9]' end
+      else '(?<![#/0-9])[0-9]' end
     or string_to_array(translate(lower(sentence collate "C"), E'.,;:!?()*_`"’''\n-',
       '                '), ' ') && case kind
     when 'number' then '{one,two,three,four,five,six,seven,eight,nine,ten,eleven,twelve,thirteen,
