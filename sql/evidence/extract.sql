@@ -112,18 +112,20 @@ begin
         ragdb_internal.naming_sentences(evidence, v_config,
           v_read.read_as, v_names, v_asked, v_read.sentences), v_kind), question, v_config),
       question, v_config), max_sentences) p;
-  if not exists (select from unnest(picked) p where ragdb_internal.says_kind(p.sentence, v_kind))
+  if picked <> '{}' and not exists (
+    select from unnest(picked) p where ragdb_internal.says_kind(p.sentence, v_kind))
   then
     support := 0;
-  end if;
-  if v_names <> '{}' and coalesce(support, 0) < min_support then
+  elsif v_names <> '{}' and coalesce(support, 0) < min_support then
     unnamed := array(
       select n.lexeme
       from ragdb_internal.picked_sentences(
           v_terms, v_read.sentences, max_sentences) p
         cross join unnest(v_names) n
       where p.support >= min_support
-        and n.lexeme <> all (p.picked[1].lexemes || p.picked[1].headed));
+        and n.lexeme <> all (p.picked[1].lexemes || p.picked[1].headed
+          || tsvector_to_array(ragdb_internal.lexemes(
+            ragdb_internal.source_words(p.picked[1].source_id), v_config))));
   end if;
 end $$;
 

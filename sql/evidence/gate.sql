@@ -155,8 +155,7 @@ return array(
         ragdb_internal.lexemes(c.chunk ->> 'text', text_config))) l (lexeme));
 
 -- Returns what of a question evidence says: what its words are read as, what it names, how many
--- terms it has, the share of these that is there, by weight, and those that are missing. What a
--- question only tells may be missing.
+-- terms it has, their share that is there, by weight, and what is missing that it not only tells.
 create or replace function ragdb_internal.said_of(
   corpus ragdb.corpora, question text, text_config text, evidence jsonb, out read_as jsonb,
   out names text[], out terms integer, out coverage float8, out missing text[])
@@ -171,7 +170,8 @@ declare
 begin
   read_as := ragdb_internal.read_as(corpus, v_asked, text_config, v_found, evidence);
   names := ragdb_internal.named_lexemes(corpus, v_asked, v_asking, evidence, text_config);
-  v_found := ragdb_internal.also_says(v_found, read_as);
+  v_found := ragdb_internal.also_says(v_found, read_as) || array(  -- 2.4.1 is a 2.4
+    select substring(f, '^([0-9]+[.][0-9]+)[.][0-9]') from unnest(v_found) f where f ~ '[.].*[.]');
   select count(*), coalesce(
       sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))
         / sum(t.weight * ragdb_internal.missed(t.lexeme, v_found) order by t.lexeme collate "C"),

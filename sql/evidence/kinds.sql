@@ -36,14 +36,14 @@ begin
     or sentence ~ case kind when 'date'
       then '(?<![0-9.,#]|[a-z]/)[0-9]{3,4}(?![0-9]|[.,][0-9])|[0-9]{2}[./-][0-9]{2}'
         '|(?<=[a-z0-9,] )May(?![a-z])'
-      else '(?<![#/0-9])[0-9]' end
+      else '(?<![#/.0-9])[0-9]' end
     or string_to_array(translate(lower(sentence collate "C"), E'.,;:!?()*_`"’''\n-',
       '                '), ' ') && case kind
     when 'number' then '{one,two,three,four,five,six,seven,eight,nine,ten,eleven,twelve,thirteen,
       fourteen,fifteen,sixteen,seventeen,eighteen,nineteen,twenty,thirty,forty,fifty,sixty,seventy,
       eighty,ninety,dozen,dozens,hundred,hundreds,thousand,thousands,million,millions,billion,
-      billions,half,third,quarter,once,twice,single,only,both,pair,couple,several,many,few,no,none,
-      zero,any,all,every,each,most,unlimited}'::text[]
+      billions,half,third,quarter,once,twice,single,both,pair,couple,several,many,few,none,zero,all,
+      unlimited}'::text[]
     when 'date' then '{january,february,march,april,june,july,august,september,october,
       november,december,monday,tuesday,wednesday,thursday,friday,saturday,sunday,spring,summer,
       autumn,fall,winter,century,centuries,decade,decades,year,years,month,months,week,weeks,day,

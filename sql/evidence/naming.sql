@@ -114,6 +114,11 @@ return array(
     misnamed.text, '(^|\n)[ \t]*[0-9]{1,3}[.)][ \t]', E'\\1', 'g')
       !~ ('(?<![0-9]|[0-9][.,])' || t.lexeme || '(?![0-9]|,[0-9]{3})'));
 
+-- Returns the words of a source: its path or address without the signs between them.
+create or replace function ragdb_internal.source_words(source_id text) returns text
+language sql immutable parallel safe
+return pg_catalog.translate(source_id, '/_.#-', '     ');
+
 -- Returns for each chunk of evidence what those of some terms weigh that it names, or its source,
 -- what stands over it and the question that it answers, and those that the chunks of its document
 -- name which are evidence. A text goes on to speak of a thing without its name.
@@ -132,7 +137,7 @@ begin atomic
     from pg_catalog.jsonb_array_elements(naming_chunks.evidence -> 'chunks') c (chunk)
       cross join lateral (
         select pg_catalog.concat_ws(E'\n',
-          pg_catalog.translate(c.chunk ->> 'source_id', '/_.#-', '     '),
+          ragdb_internal.source_words(c.chunk ->> 'source_id'),
           ragdb_internal.said_in_chunk(c.chunk)) as text offset 0) t
       cross join lateral (
         select ragdb_internal.also_says(pg_catalog.tsvector_to_array(
@@ -149,7 +154,8 @@ begin atomic
 end;
 
 -- Returns the sentences but those of another version: under a heading with a version, where what
--- names another one stands under a heading with that in the same document, as in release notes.
+-- names another one stands under a heading with that, or one of its own, as 2.4.1 of 2.4, in the
+-- same document, as in release notes.
 create or replace function ragdb_internal.of_version(
   names ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
 returns ragdb_internal.evidence_sentence[]
@@ -159,7 +165,9 @@ as $$
 declare
   v_version constant text := '^[0-9]+(?:[.][0-9]+)+$';
   v_asked constant text[] := array(
-    select n.lexeme from unnest(names) n where n.lexeme ~ v_version);
+    select distinct h
+    from unnest(sentences) s cross join unnest(s.headed) h
+      join unnest(names) n on n.lexeme ~ v_version and starts_with(h || '.', n.lexeme || '.'));
   v_sources constant text[] := array(
     select distinct s.source_id from unnest(sentences) s where s.headed && v_asked);
 begin

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ragdb.database import Database
@@ -94,3 +96,18 @@ def test_what_lacks_the_kind_of_thing_is_no_answer(
     base.put_text("docs", "d.md", "Threads of the parser wait for work.")
     row = alike(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"
+
+
+def test_a_thing_is_not_called_unnamed_where_only_the_number_lacks(db: Connection) -> None:
+    chunk = {
+        "source_id": "hydromax/pumps.md",
+        "chunk_id": "a",
+        "text": "It lifts buckets of sand from a well. Buckets are lifted in an hour by a horse.",
+    }
+    made = scalar(
+        db,
+        "select ragdb.answer_from_evidence(%s, %s)",
+        "How many buckets does the HydroMax lift?",
+        json.dumps({"chunks": [chunk]}),
+    )
+    assert (made["insufficient_evidence"], made["unnamed"]) == (True, [])
