@@ -127,6 +127,10 @@ class Examination:
         )
         if owner := prepare.restored_by(connection):
             return self.check("owner", False, prepare.owned_otherwise(owner).reason, "ragdb init")
+        try:
+            prepare.check_whole(connection)
+        except prepare.NotReady as error:
+            return self.check("schema", False, error.reason)
         current = scripts.is_current(connection)
         lacks = None
         try:

@@ -14,7 +14,7 @@ import psycopg
 from ragdb.client import readonly
 from ragdb.client.connecting import connect, in_turns
 from ragdb.server.code import drop_code, load_code
-from ragdb.server.prepare import NotReady, admit, prepare, restored_by
+from ragdb.server.prepare import NotReady, admit, check_whole, prepare, restored_by
 from ragdb.server.roles import OWNER, SCHEMAS, become_owner, may_be_owner, rights
 from ragdb.server.scripts import (
     is_current,
@@ -65,6 +65,7 @@ def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
     with in_turns(connect(dsn)) as connection:
         if _is_extension(connection):
             return _update_extension(connection)
+        check_whole(connection)
         owner = restored_by(connection)
         takes_others, force = force, force or owner is not None
         if not force and is_current(connection):

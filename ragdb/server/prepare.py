@@ -17,13 +17,14 @@ from ragdb.server.roles import (
     role_statement,
     role_steps,
 )
-from ragdb.server.scripts import is_there
+from ragdb.server.scripts import is_there, lost_tables
 
 if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
 
 MIN_SERVER = 16
 MIN_VECTOR = (0, 8)
+MOST_NAMED = 5
 
 
 _NAMES = ", ".join(f"'{schema}'" for schema in SCHEMAS)
@@ -90,6 +91,18 @@ def owned_otherwise(owner: str) -> NotReady:
     )
 
 
+def check_whole(connection: Connection) -> None:
+    """Raise NotReady where tables are missing that were there, as after half a restore."""
+    if lost := lost_tables(connection):
+        named = ", ".join(lost[:MOST_NAMED]) + (", …" if len(lost) > MOST_NAMED else "")
+        raise NotReady(
+            f"{len(lost)} of the tables of ragdb are missing ({named}), as after a restore that"
+            " went on after errors: restore the dump again into an empty database, where pgvector"
+            " is in the schema that it was in",
+            [],
+        )
+
+
 def taken(connection: Connection) -> NotReady | None:
     """Why nothing can be installed where somebody else uses the name of a schema of ragdb."""
     found = connection.execute(
@@ -119,6 +132,7 @@ def prepare(connection: Connection) -> None:
     """Make what must be there first: roles, pgvector, schema ragdb. Raises NotReady."""
     _require_server(connection)
     facts = facts_of(connection)
+    check_whole(connection)
     owner = restored_by(connection)
     if owner not in (None, facts["me"]):
         raise owned_otherwise(owner)

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from ragdb.server.roles import SCHEMAS
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
@@ -117,7 +118,29 @@ def run(connection: Connection, folder: str, texts: dict[str, str]) -> None:
 
 def is_current(connection: Connection) -> bool:
     """Whether the database holds exactly what this package would load."""
-    return _stamped(connection) == stamp()
+    there = "select count(*) from pg_namespace where nspname = any (%s)"
+    # a dump may be of schema ragdb alone, which has the stamp
+    return _stamped(connection) == stamp() and connection.execute(
+        there, (list(SCHEMAS),)
+    ).fetchone() == (len(SCHEMAS),)
+
+
+def lost_tables(connection: Connection) -> list[str]:
+    """The tables that the stamp promises and that are not there, as after half a restore."""
+    if _stamped(connection) != stamp():
+        return []
+    made = [
+        name
+        for texts in revisions().values()
+        for text in texts.values()
+        for name in re.findall(r"^create table ragdb\.(\w+)", text, re.MULTILINE)
+    ]
+    found = connection.execute(
+        "select name from unnest(%s::text[]) name where to_regclass('ragdb.' || name) is null"
+        " order by 1",
+        (made,),
+    ).fetchall()
+    return [name for (name,) in found]
 
 
 def is_another(connection: Connection) -> bool:

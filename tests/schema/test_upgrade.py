@@ -17,7 +17,7 @@ import pytest
 from alembic import command
 
 from ragdb.server import code, migrate, prepare, roles, scripts
-from tests.conftest import OLDER_BY_NIGHT, Login, Server
+from tests.conftest import OLDER_BY_NIGHT, Login, Run, Server
 from tests.schema.conftest import ROOT
 from tests.schema.facts import facts
 from tests.waiting import after_commit
@@ -386,3 +386,27 @@ def test_an_upgrade_whose_connection_is_ended_says_what_ended_it_and_leaves_noth
         with psycopg.connect(dsn) as connection:
             left = "select nspname from pg_namespace where nspname ~ '^ragdb' or nspname = 'bi'"
             assert connection.execute(left).fetchall() == []
+
+
+def test_schemas_that_a_restore_left_out_are_installed_again(any_clone: str) -> None:
+    """A dump of schema ragdb alone has the stamp of all."""
+    with psycopg.connect(any_clone) as connection:
+        before = facts(connection)
+        connection.execute("drop schema ragdb_internal, bi cascade")
+    assert migrate.migrate(any_clone)
+    with psycopg.connect(any_clone) as connection:
+        assert facts(connection) == before
+
+
+def test_tables_that_a_restore_left_out_are_named(clone: str, run: Run) -> None:
+    with psycopg.connect(clone) as connection:
+        connection.execute("drop table ragdb.block_states, ragdb.chunk_embeddings cascade")
+    lacks = (
+        r"2 of the tables of ragdb are missing \(block_states, chunk_embeddings\), as after a res"
+    )
+    for force in (False, True):
+        with pytest.raises(prepare.NotReady, match=lacks):
+            migrate.migrate(clone, force=force)
+    found = run("doctor")
+    assert found.exit_code == 3
+    assert re.search(rf"FAIL  schema: {lacks}", found.stdout)
