@@ -18,6 +18,9 @@ ALIVE = {
     "tcp_user_timeout": 30_000,
 }
 
+# the forms of times that psycopg reads, by the names under which a server and a pooler report them
+FORMS = {"DateStyle": "ISO", "IntervalStyle": "postgres"}
+
 # what a call is told where the schema is of another version than this package
 OTHER_SCHEMA = (
     psycopg.errors.InvalidSchemaName,
@@ -43,12 +46,27 @@ def options(conninfo: str, **given: Any) -> dict[str, Any]:
 
 def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:
     """A connection of psycopg; `given` are its arguments. Raises psycopg.OperationalError."""
-    return psycopg.connect(conninfo, **options(conninfo, **given))
+    connection = psycopg.connect(conninfo, **options(conninfo, **given))
+    have_forms(connection)
+    return connection
 
 
 async def aconnect(conninfo: str, **given: Any) -> psycopg.AsyncConnection[Any]:
     """The asynchronous `connect`."""
-    return await psycopg.AsyncConnection.connect(conninfo, **options(conninfo, **given))
+    connection = await psycopg.AsyncConnection.connect(conninfo, **options(conninfo, **given))
+    have_forms(connection)
+    return connection
+
+
+def have_forms(connection: psycopg.BaseConnection[Any]) -> None:
+    """Have times come in FORMS, whatever a role or a database has set: psycopg reads no others.
+
+    It asks the server only where that said otherwise, and in no transaction, which might be
+    rolled back.
+    """
+    for name, form in FORMS.items():
+        if (connection.info.parameter_status(name) or form).split(",")[0] != form:
+            connection.pgconn.exec_(f"set {name} = {form}".encode())
 
 
 def in_turns(

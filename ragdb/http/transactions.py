@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from ragdb.client import upkeep
 from ragdb.client.client import AsyncClient, Client
-from ragdb.client.connecting import connect, options
+from ragdb.client.connecting import connect, have_forms, options
 from ragdb.http.config import Config, Revive
 from ragdb.http.standbys import Behind, Pool, Standbys, is_the_standbys
 from ragdb.server import signing
@@ -241,8 +241,9 @@ class Transactions:
         return None
 
 
-async def _in_turns(connection: psycopg.AsyncConnection[Any]) -> None:
+async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     """See `connecting.in_turns`: each request is a transaction."""
+    have_forms(connection)
     await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
 
 
@@ -264,7 +265,7 @@ def _pool(
         reconnect_timeout=timeout,
         open=False,
         kwargs=options(conninfo, application_name=f"ragdb/{__version__} serve"),
-        configure=_in_turns,
+        configure=_configure,
         check=AsyncConnectionPool.check_connection,
         name=name,
     )

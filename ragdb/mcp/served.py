@@ -15,7 +15,7 @@ from psycopg_pool import ConnectionPool
 
 from ragdb.client.calling import instead
 from ragdb.client.client import Client
-from ragdb.client.connecting import options
+from ragdb.client.connecting import have_forms, options
 from ragdb.client.corpora import searched
 from ragdb.client.counting import FEW
 from ragdb.errors import CorpusMoved, CorpusNotFound, EmbedderNotFound, RagdbError
@@ -78,6 +78,7 @@ class Served:
         )
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
+        have_forms(connection)
         # left to the server otherwise: a standby begins no transaction that is said to write
         connection.read_only = None if self.record or self.write else True
         # one snapshot for what a tool reads in several statements

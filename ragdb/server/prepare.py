@@ -77,9 +77,11 @@ class Step:
 def restored_by(connection: Connection) -> str | None:
     """The role that has all of ragdb in the place of its owner, as after pg_restore --no-owner."""
     row = connection.execute(
-        "select quote_ident(pg_get_userbyid(nspowner)) from pg_namespace where nspname = 'ragdb'"
+        "select quote_ident(pg_get_userbyid(nspowner)) from pg_namespace"
+        " where nspname = 'ragdb' and pg_get_userbyid(nspowner) <> %s",
+        (OWNER,),
     ).fetchone()
-    return row[0] if row and row[0] != OWNER and is_there(connection) else None
+    return row[0] if row and is_there(connection) else None
 
 
 def owned_otherwise(owner: str) -> NotReady:
@@ -111,7 +113,7 @@ def taken(connection: Connection) -> NotReady | None:
         from pg_namespace n join lateral (
             select relname from pg_class where relnamespace = n.oid union all
             select proname from pg_proc where pronamespace = n.oid) o (name) on true
-        where n.nspname = any (%s) and n.nspowner::regrole::text <> %s
+        where n.nspname = any (%s) and pg_get_userbyid(n.nspowner) <> %s
         group by n.nspname order by n.nspname limit 1
         """,
         (list(SCHEMAS), OWNER),

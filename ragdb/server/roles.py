@@ -110,7 +110,8 @@ def role_steps(connection: Connection) -> list[tuple[str | None, str]]:
     found = {name for (name,) in connection.execute("select rolname from pg_roles").fetchall()}
     member_of = set(
         connection.execute(
-            "select roleid::regrole::text, member::regrole::text from pg_auth_members"
+            "select pg_get_userbyid(roleid)::text, pg_get_userbyid(member)::text"
+            " from pg_auth_members"
         ).fetchall()
     )
     steps: list[tuple[str | None, str]] = [
@@ -149,12 +150,12 @@ def facts_of(connection: Connection) -> dict[str, Any]:
               u.rolsuper or exists (select from pg_roles
                 where rolname = any (%s) and pg_has_role(oid, 'usage')) as is_admitted,
               has_database_privilege(current_database(), 'create') as may_create_schema,
-              (select nspowner::regrole::text from pg_namespace where nspname = 'ragdb')
-                as owner_of_ragdb,
-              (select nspowner::regrole::text from pg_namespace where nspname = 'ragdb_internal')
-                as owner_of_ragdb_internal,
-              (select nspowner::regrole::text from pg_namespace where nspname = 'bi')
-                as owner_of_bi,
+              (select pg_get_userbyid(nspowner)::text from pg_namespace
+                where nspname = 'ragdb') as owner_of_ragdb,
+              (select pg_get_userbyid(nspowner)::text from pg_namespace
+                where nspname = 'ragdb_internal') as owner_of_ragdb_internal,
+              (select pg_get_userbyid(nspowner)::text from pg_namespace
+                where nspname = 'bi') as owner_of_bi,
               pg_is_in_recovery() as is_standby,
               x.extversion as vector,
               pg_has_role(x.extowner, 'usage') as owns_vector,
