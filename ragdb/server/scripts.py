@@ -90,6 +90,8 @@ def stamp_tables(connection: Connection) -> None:
 
     revision = list(revisions())[-1]
     text = f"Revision of the tables, for Alembic. {revision}, source {made_by(revision)}."
+    if _mark(connection) != text:  # what they were is not what they are to be
+        connection.execute("delete from ragdb.installed_code")
     connection.execute(
         sql.SQL("comment on table ragdb.alembic_version is {}").format(sql.Literal(text))
     )
@@ -97,13 +99,18 @@ def stamp_tables(connection: Connection) -> None:
 
 def other_tables(connection: Connection) -> bool:
     """Whether the tables say that other scripts made them than the revisions of this package."""
+    found = re.search(r"(\w+), source (\w+)\.$", _mark(connection))
+    return bool(found and found[1] in revisions() and made_by(found[1]) != found[2])
+
+
+def _mark(connection: Connection) -> str:
+    """What `stamp_tables` left."""
     row = connection.execute(
         "select obj_description(c.oid, 'pg_class') from pg_class c"
         " join pg_namespace n on n.oid = c.relnamespace"
         " where n.nspname = 'ragdb' and c.relname = 'alembic_version'"
     ).fetchone()
-    found = re.search(r"(\w+), source (\w+)\.$", row[0] or "") if row else None
-    return bool(found and found[1] in revisions() and made_by(found[1]) != found[2])
+    return (row and row[0]) or ""
 
 
 def run(connection: Connection, folder: str, texts: dict[str, str]) -> None:

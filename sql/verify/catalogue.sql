@@ -129,6 +129,17 @@ begin atomic
     where i.hash is distinct from p.hash;
 end;
 
+-- Returns what to do about a difference: `ragdb init --force` loads code, and no table.
+create or replace function ragdb_internal.code_advice(kind text, finding text) returns text
+language sql immutable parallel safe
+return case
+  when code_advice.kind in ('child table', 'unlogged table', 'rule', 'row security')
+    then 'take it away again (alter table, drop rule); find out who put it there'
+  when code_advice.kind in ('column', 'constraint', 'index')
+      and code_advice.finding <> 'it was added'
+    then 'put it back as a new database of this version has it; find out who changed it'
+  else 'ragdb init --force installs what this version has; find out who changed it' end;
+
 -- Compares functions, views, triggers, constraints, rules and grants with what was installed.
 create or replace function ragdb_internal.verify_code(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -151,8 +162,8 @@ begin
           when c.kind = 'grant' and c.identity !~ ' public$'
             or c.kind = 'index' and c.finding = 'it was added'
           then 'warning' else 'error' end, c.kind || ' ' || c.identity, c.finding,
-        'ragdb init --force installs what this version has; find out who changed it')
-        ::ragdb.finding order by c.kind, c.identity) filter (where not c.is_restored), '{}'),
+          ragdb_internal.code_advice(c.kind, c.finding))::ragdb.finding
+        order by c.kind, c.identity) filter (where not c.is_restored), '{}'),
       count(*) filter (where c.is_restored)
     into strict v_findings, v_written
     from ragdb_internal.code_changes() c;

@@ -118,6 +118,36 @@ def test_an_upgrade_drops_what_left_sql_mends_what_was_changed_and_keeps_rows(
         assert connection.execute("select name from ragdb.corpora").fetchall() == [("docs",)]
 
 
+def test_an_upgrade_takes_no_change_of_tables_for_what_was_installed(any_clone: str) -> None:
+    executes(
+        any_clone,
+        "alter table ragdb.chunks drop constraint chunks_offsets_are_a_range",
+        "drop index ragdb.contracts_one_version_is_current",
+        "alter table ragdb.retrieval_traces alter corpus drop not null",
+        "alter table ragdb.ledger_pending set unlogged",
+        "create table public.more () inherits (ragdb.semantic_atoms)",
+        "create rule nothing as on delete to ragdb.events do instead nothing",
+        "alter table ragdb.chunks enable row level security",
+        # what a DBA adds is judged once
+        "create index mine on ragdb.access_events (what)",
+    )
+    assert migrate.migrate(any_clone, force=True)
+    with psycopg.connect(any_clone) as connection:
+        found = connection.execute(
+            "select place, finding, advice from ragdb.verify(checks => '{code}') order by place"
+        ).fetchall()
+        assert [row[:2] for row in found] == [
+            ("child table public.more of ragdb.semantic_atoms", "it was added"),
+            ("column ragdb.retrieval_traces.corpus", "it was changed"),
+            ("constraint chunks_offsets_are_a_range on ragdb.chunks", "it is missing"),
+            ("index ragdb.contracts_one_version_is_current", "it is missing"),
+            ("row security of ragdb.chunks", "it was added"),
+            ("rule nothing on ragdb.events", "it was added"),
+            ("unlogged table ragdb.ledger_pending", "it was added"),
+        ]
+        assert not any("--force" in advice for _, _, advice in found)
+
+
 CACHED = (scripts.revisions, scripts.stamp, scripts.made_by)
 NEXT = """
 from ragdb.server.migrate import run_script
@@ -153,7 +183,9 @@ def test_an_upgrade_runs_the_next_revision_once_on_the_tables_and_rows_there_are
     clone: str, next_release: Path
 ) -> None:
     # bound bodies read the column: they are dropped first and loaded after
-    (next_release / "10_one.sql").write_text("alter table ragdb.chunks alter page type bigint;")
+    (next_release / "10_one.sql").write_text(
+        "alter table ragdb.chunks alter page type bigint, drop constraint chunks_offsets_are_a_range;"
+    )
     (next_release / "20_two.sql").write_text(
         "create table ragdb.runs as select name from ragdb.corpora;"
     )
@@ -168,6 +200,8 @@ def test_an_upgrade_runs_the_next_revision_once_on_the_tables_and_rows_there_are
         ]
         assert scripts.is_current(connection)
         assert scripts.unknown_revision(connection) is None
+        found = "select place, finding from ragdb.verify(checks => '{code}')"
+        assert connection.execute(found).fetchall() == []
 
 
 def test_a_revision_that_fails_names_its_file_and_changes_nothing(
