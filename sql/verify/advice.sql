@@ -55,7 +55,8 @@ begin atomic
         case when s.backlog = 1 then ' waits' else ' wait' end, ' for an embedding',
         -- a subquery is asked once, not of each space
         case when not (select ragdb.has_worker()) then ', and no worker runs' end),
-      pg_catalog.concat('ragdb embed ', s.corpus)),
+      case when s.state = 'current' then pg_catalog.concat('ragdb embed ', s.corpus)
+        else pg_catalog.format('ragdb reembed %s --model %s', s.corpus, s.embedder) end),
     (s.state = 'current' and s.lacks_index, false,
       ragdb_internal.counted(s.embedded, 'vector') || ' and no index',
       pg_catalog.format('select ragdb.index_space(%L);', s.corpus))

@@ -60,6 +60,18 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     }  # fmt: skip
 
 
+def test_a_second_space_is_filled_by_what_changes_the_embedder(any_db: Connection) -> None:
+    make_embedder(any_db)
+    make_embedder(any_db, "next")
+    any_db.execute("select ragdb.create_corpus('docs')")
+    any_db.execute("select ragdb.embed_corpus('docs', 'hash')")
+    put(any_db, {"a.txt": "a b c"})
+    any_db.execute("select ragdb.reembed_corpus('docs', 'next')")
+    found = advice(any_db)
+    assert found["embeddings of docs by hash"][4] == "ragdb embed docs"
+    assert found["embeddings of docs by next"][4] == "ragdb reembed docs --model next"
+
+
 def test_faults_come_first(any_db: Connection) -> None:
     make_embedder(any_db)
     for corpus in ("a", "b", "c"):
