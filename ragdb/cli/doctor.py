@@ -130,7 +130,7 @@ class Examination:
         try:
             prepare.check_whole(connection)
         except prepare.NotReady as error:
-            return self.check("schema", False, error.reason)
+            return self.check("schema", False, error.reason, "\n      ".join(error.statements))
         current = scripts.is_current(connection)
         lacks = None
         try:

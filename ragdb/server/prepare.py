@@ -17,7 +17,7 @@ from ragdb.server.roles import (
     role_statement,
     role_steps,
 )
-from ragdb.server.scripts import is_there, lost_tables
+from ragdb.server.scripts import is_there, lost_tables, renamed
 
 if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
@@ -94,7 +94,12 @@ def owned_otherwise(owner: str) -> NotReady:
 
 
 def check_whole(connection: Connection) -> None:
-    """Raise NotReady where tables are missing that were there, as after half a restore."""
+    """Raise NotReady where tables are missing that were there, or are under another name."""
+    if schema := renamed(connection):
+        raise NotReady(
+            f"schema {schema} is that of ragdb under another name, under which nothing of it works",
+            [f"alter schema {schema} rename to ragdb;"],
+        )
     if lost := lost_tables(connection):
         named = ", ".join(lost[:MOST_NAMED]) + (", …" if len(lost) > MOST_NAMED else "")
         raise NotReady(

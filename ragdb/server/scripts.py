@@ -132,6 +132,16 @@ def is_current(connection: Connection) -> bool:
     ).fetchone() == (len(SCHEMAS),)
 
 
+def renamed(connection: Connection) -> str | None:
+    """The schema with the stamp of ragdb and another name, quoted, where none has that name."""
+    row = connection.execute(
+        "select quote_ident(nspname) from pg_namespace"
+        " where obj_description(oid, 'pg_namespace') ~ %s and to_regnamespace('ragdb') is null",
+        (_STAMP.pattern,),
+    ).fetchone()
+    return row[0] if row else None
+
+
 def lost_tables(connection: Connection) -> list[str]:
     """The tables that the stamp promises and that are not there, as after half a restore."""
     if _stamped(connection) != stamp():
