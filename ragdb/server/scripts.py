@@ -152,9 +152,11 @@ def lost_tables(connection: Connection) -> list[str]:
         for text in texts.values()
         for name in re.findall(r"^create table ragdb\.(\w+)", text, re.MULTILINE)
     ]
+    # to_regclass finds none for a role that may not use the schema
     found = connection.execute(
-        "select name from unnest(%s::text[]) name where to_regclass('ragdb.' || name) is null"
-        " order by 1",
+        "select name from unnest(%s::text[]) name where not exists ("
+        " select from pg_class where relname = name and relnamespace = ("
+        " select oid from pg_namespace where nspname = 'ragdb')) order by 1",
         (made,),
     ).fetchall()
     return [name for (name,) in found]
