@@ -234,6 +234,7 @@ eval_runs = Table(
     Column("corpus", Text, nullable=False),
     Column("corpus_version", BigInteger, nullable=False),
     Column("documents_hash", Text, nullable=False),
+    Column("labels_hash", Text, nullable=False),
     Column("contract", Text, nullable=False),
     Column("contract_version", Integer, nullable=False),
     Column("rag", Text, nullable=False),

@@ -10,6 +10,24 @@ return (
   from ragdb.documents d where d.corpus_id = any (
     ragdb_internal.with_parts(documents_hash.corpus_id)));
 
+-- Returns the sha256 (hex) of the labels of the cases of an eval that have one of the tags (null:
+-- all). The number of a label is not part of it. Labels are hashed, as those of
+-- ragdb_internal.eval_cases are.
+create or replace function ragdb_internal.labels_hash(corpus_id integer,
+  declared ragdb.contract_nodes, tags text[]) returns text
+language sql stable parallel safe
+set enable_nestloop = off
+return (
+  select pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(
+    coalesce(pg_catalog.string_agg(t.label, E'\n' order by t.label collate "C"), ''))), 'hex')
+  from ragdb.eval_labels l
+    join ragdb.eval_cases c on c.corpus_id = l.corpus_id and c.rag = l.rag and c.eval = l.eval
+      and c.name = l.name
+    cross join lateral (select row(l.name, l.source, l.start_offset, l.end_offset, l.grade,
+      pg_catalog.encode(l.span_hash, 'hex'))::text) t (label)
+  where l.corpus_id = labels_hash.corpus_id and l.rag = (declared).rag
+    and l.eval = (declared).name and (labels_hash.tags is null or c.tags && labels_hash.tags));
+
 -- Returns a run that begins now and has nothing yet.
 create or replace function ragdb_internal.new_run(setting ragdb_internal.eval_setting, tags text[],
   label text) returns ragdb.eval_runs
@@ -25,6 +43,7 @@ begin
   v_run.corpus := (setting.corpus).name;
   v_run.corpus_version := (setting.corpus).version;
   v_run.documents_hash := ragdb_internal.documents_hash(v_run.corpus_id);
+  v_run.labels_hash := ragdb_internal.labels_hash(v_run.corpus_id, setting.eval, tags);
   v_run.contract := (setting.rag).contract;
   v_run.contract_version := (setting.rag).version;
   v_run.rag := (setting.rag).name;

@@ -9,17 +9,6 @@ return (
   from ragdb.eval_case_results c
   where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id and c.kind = 'case');
 
--- Returns the labels of the eval of a run, as they are now, as one text. The number of a label is
--- not part of it.
-create or replace function ragdb_internal.listed_labels(run ragdb.eval_runs) returns text
-language sql stable parallel safe
-return (
-  select pg_catalog.string_agg(t.label, E'\n' order by t.label collate "C")
-  from ragdb.eval_labels l
-    cross join lateral (select row(l.name, l.source, l.start_offset, l.end_offset, l.grade,
-      pg_catalog.encode(l.span_hash, 'hex'))::text) t (label)
-  where l.corpus_id = (run).corpus_id and l.rag = (run).rag and l.eval = (run).eval);
-
 -- Returns what two runs differ in that makes their figures of different things: documents,
 -- embedding model, semantics, cases, labels. Of what corpus and what eval they are does not matter
 -- where all that is the same: so two ways to cut documents into chunks are compared.
@@ -32,11 +21,13 @@ return array(
     (2, 'embedding model', (a).embedding_model, (b).embedding_model),
     (3, 'semantics', (a).semantics_version::text, (b).semantics_version::text),
     (4, 'cases', ragdb_internal.listed_cases(a), ragdb_internal.listed_cases(b)),
-    (5, 'labels', ragdb_internal.listed_labels(a), ragdb_internal.listed_labels(b))
+    (5, 'labels', (a).labels_hash, (b).labels_hash)
   ) k (n, what, of_a, of_b) where k.of_a is distinct from k.of_b order by k.n);
 
 -- Returns the required assertions that passed in a baseline and fail in a run, as case: message. An
--- assertion is the same when its case, kind and expectation are.
+-- assertion is the same when its case and what it expects are: the message has that in words, and
+-- with it what expected leaves out, such as the count beside a value. Where it cannot be evaluated,
+-- the message says why.
 create or replace function ragdb_internal.broken_assertions(baseline ragdb.eval_runs,
   run ragdb.eval_runs) returns text[]
 language sql stable parallel safe
@@ -53,7 +44,8 @@ return array(
       else exists (
         select from ragdb.eval_assert_results y
         where y.corpus_id = o.corpus_id and y.run_id = o.run_id and y.case_no = o.case_no
-          and y.kind = x.kind and y.expected is not distinct from x.expected and y.passed) end
+          and y.kind = x.kind and y.expected is not distinct from x.expected
+          and (y.message = x.message or x.code <> 'ASSERTION_FAIL') and y.passed) end
   order by c.case_no, x.assert_no);
 
 -- Returns for each metric the differences of the cases that a baseline (a) and a run (b) both have,

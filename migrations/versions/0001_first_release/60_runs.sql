@@ -8,6 +8,7 @@ create table ragdb.eval_runs (
   corpus text not null,
   corpus_version bigint not null,
   documents_hash text not null,
+  labels_hash text not null,
   contract text not null,
   contract_version integer not null,
   rag text collate "C" not null,
@@ -49,6 +50,7 @@ comment on column ragdb.eval_runs.corpus is 'Name of the corpus.';
 comment on column ragdb.eval_runs.corpus_version is 'Version of the corpus.';
 comment on column ragdb.eval_runs.documents_hash is
   'SHA-256 (hex) of the cids of its documents in order. It does not depend on how they are cut.';
+comment on column ragdb.eval_runs.labels_hash is 'SHA-256 (hex) of the labels of its cases.';
 comment on column ragdb.eval_runs.contract is 'The contract.';
 comment on column ragdb.eval_runs.contract_version is 'Version of the contract that was in force.';
 comment on column ragdb.eval_runs.rag is 'The rag.';

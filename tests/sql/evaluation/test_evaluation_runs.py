@@ -774,6 +774,52 @@ def test_runs_over_two_corpora_of_the_same_documents_cases_and_labels_are_compar
     assert compare(any_db, one, fourth)[0][1:] == ("incomparable", "differ in: documents")
 
 
+def test_runs_of_labels_that_changed_meanwhile_are_not_compared(any_db: Connection) -> None:
+    apply(any_db, contract("", mode="lexical"))
+    put(any_db, TEXTS)
+
+    def run_with(late: int, more: bool = False) -> Any:
+        cases = [
+            {
+                "name": f"q{n}",
+                "query": "refund policy",
+                "tags": ["first"] if n < 12 else [],
+                "labels": [
+                    {"source": "docs/refunds.md", "grade": 1},
+                    {"source": "docs/late.md", "grade": late if n < 12 else 3},
+                ],
+            }
+            for n in range(12 + more)
+        ]
+        importing(any_db, cases)
+        return run(any_db, tags=["first"])["run_id"]
+
+    first = run_with(2)
+    differ = ("incomparable", "differ in: labels")
+    assert compare(any_db, first, run_with(1))[0][1:] == differ
+    # what an eval has beside the cases of a run is not part of it
+    assert compare(any_db, first, run_with(2, more=True))[0][1] == "within_noise"
+
+
+@pytest.mark.parametrize(
+    ("failing", "holding"),
+    [
+        ("kind=rankLte value=docs/late.md count=1", "kind=rankLte value=docs/late.md count=3"),
+        ("kind=scoreGte threshold=0.9 quantifier=all", "kind=scoreGte threshold=0.9"),
+        ("kind=chunkCountLte count=1", "kind=chunkCountLte count=1 negate=true"),
+    ],
+)
+def test_assertions_of_one_value_are_told_apart(
+    any_db: Connection, failing: str, holding: str
+) -> None:
+    """A run is not a regression of itself."""
+    case = CASE.format(name="c", query="refund policy", keys="")
+    asserts = "".join(f"      ragAssert {keys} required=true\n" for keys in (failing, holding))
+    first = run(any_db, contract(case + asserts))
+    assert [code for _, code in results(any_db, first["run_id"])] == ["ASSERTION_FAIL", "PASS"]
+    assert compare(any_db, first["run_id"], run(any_db)["run_id"])[0][1] == "within_noise"
+
+
 def test_few_cases_cannot_tell(any_db: Connection) -> None:
     good, bad = labelled(any_db, 5, n=3), labelled(any_db, 4, n=3)
     rows = compare(any_db, good, bad)

@@ -134,6 +134,7 @@ class EvalRuns(Row):
     corpus: str
     corpus_version: int
     documents_hash: str
+    labels_hash: str
     contract: str
     contract_version: int
     rag: str
