@@ -68,22 +68,28 @@ begin
   return v_challenge;
 end $$;
 
--- Returns the cases that fail with these hits.
-create or replace function ragdb_internal.failing_cases(challenge ragdb_internal.challenge,
-  hits ragdb_internal.eval_hit[]) returns integer[]
+-- Returns the outcomes of the assertions of all cases with these hits.
+create or replace function ragdb_internal.challenge_results(challenge ragdb_internal.challenge,
+  hits ragdb_internal.eval_hit[]) returns ragdb_internal.eval_assert_result[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select distinct r.case_no
+    select r
     from ragdb_internal.assert_results(
-      array(select c.outcome from unnest(challenge.cases) c), failing_cases.hits,
-      array(select i from ragdb_internal.label_items(challenge.corpus_id, failing_cases.hits,
+      array(select c.outcome from unnest(challenge.cases) c), challenge_results.hits,
+      array(select i from ragdb_internal.label_items(challenge.corpus_id, challenge_results.hits,
         challenge.labels) i),
-      challenge.grades, challenge.assertions) r
-    where ragdb_internal.fails_case(r));
+      challenge.grades, challenge.assertions) r);
 end $$;
+
+-- Returns the cases that fail by these outcomes.
+create or replace function ragdb_internal.failing_cases(
+  results ragdb_internal.eval_assert_result[]) returns integer[]
+language sql immutable parallel safe
+return array(
+  select distinct r.case_no from pg_catalog.unnest(results) r where ragdb_internal.fails_case(r));
 
 -- Returns what a broken retriever returns for some cases.
 create or replace function ragdb_internal.mutant_hits(mutant text,
@@ -126,24 +132,45 @@ return (
     select c.case_no, c.name from pg_catalog.unnest(cases) c
     where c.case_no = any (case_nos) order by c.case_no limit 5) n);
 
--- Returns how the metric of labels misses its threshold with these hits; null where it does not, or
--- where the eval has no such metric. A case of judgements asserts nothing by itself: what notices
--- then is the metric of all.
+-- Returns the metric of an eval for each case that has it with these hits and their outcomes.
+create or replace function ragdb_internal.challenge_measures(metric text,
+  challenge ragdb_internal.challenge, hits ragdb_internal.eval_hit[],
+  results ragdb_internal.eval_assert_result[])
+returns setof ragdb_internal.eval_measure
+language sql stable parallel safe
+begin atomic
+  select m.*
+  from ragdb_internal.case_measures(
+    array(select c.outcome from pg_catalog.unnest((challenge).cases) c), challenge_measures.hits,
+    array(select i from ragdb_internal.label_items((challenge).corpus_id, challenge_measures.hits,
+      (challenge).labels) i),
+    (challenge).grades, challenge_measures.results, challenge_measures.metric) m
+  where m.metric = challenge_measures.metric;
+end;
+
+-- Returns how the metric of an eval misses its threshold with these hits and their outcomes; null
+-- where it does not, or where the eval has none. As a run does it: where many cases assert nothing
+-- by themselves, what notices is the metric of all.
 create or replace function ragdb_internal.gate_missed(setting ragdb_internal.eval_setting,
-  challenge ragdb_internal.challenge, hits ragdb_internal.eval_hit[]) returns text
+  challenge ragdb_internal.challenge, hits ragdb_internal.eval_hit[],
+  results ragdb_internal.eval_assert_result[]) returns text
 language sql stable parallel safe
 return (
-  select pg_catalog.format('%s is %s, below %s', (setting).metric,
-    pg_catalog.round(g.value::numeric, 4), ragdb_internal.shown((setting).threshold))
+  select case when g.value is null then (setting).metric || ' could not be measured'
+    else pg_catalog.format('%s is %s, below %s', (setting).metric,
+      pg_catalog.round(g.value::numeric, 4), ragdb_internal.shown((setting).threshold)) end
   from (
-    select ragdb_internal.mean(pg_catalog.array_agg(m.value)) as value
-    from ragdb_internal.case_measures(
-      array(select c.outcome from pg_catalog.unnest((challenge).cases) c), hits,
-      array(select i from ragdb_internal.label_items((challenge).corpus_id, hits,
-        (challenge).labels) i),
-      (challenge).grades, '{}', (setting).metric) m
-    where m.metric = (setting).metric and (challenge).grades ? m.case_no::text) g
-  where g.value < (setting).threshold);
+    select case (setting).metric
+      when 'hit_rate' then (
+        select pg_catalog.avg(r.passed::integer)::float8 from pg_catalog.unnest(results) r
+        where ragdb_internal.counts_as_hit(r.kind, r.code, r.expected))
+      when 'citation_coverage' then (
+        select coalesce(pg_catalog.avg(ragdb_internal.is_cited(h.citation)::integer), 0)::float8
+        from pg_catalog.unnest(hits) h)
+      when 'min_relevance' then pg_catalog.min(m.value)
+      else ragdb_internal.mean(pg_catalog.array_agg(m.value)) end as value
+    from ragdb_internal.challenge_measures((setting).metric, challenge, hits, results) m) g
+  where (setting).threshold > coalesce(g.value, -1));
 
 -- Only a case that passes can notice anything, and a metric that is reached.
 create or replace function ragdb.challenge_eval(
@@ -157,31 +184,34 @@ declare
   v_setting ragdb_internal.eval_setting := ragdb_internal.locked_setting(rag, eval, rerank_scores);
   v_challenge ragdb_internal.challenge;
   v_hits ragdb_internal.eval_hit[];
+  v_results ragdb_internal.eval_assert_result[];
+  v_measured integer[];
   v_unsound integer[];
   v_failing integer[];
   v_catching integer[] := '{}';
-  v_missed text;
 begin
   perform ragdb_internal.check_rerank_scores(v_setting);
   v_challenge := ragdb_internal.new_challenge(v_setting, tags);
   v_hits := array(select h from unnest(v_challenge.cases) c cross join lateral unnest(c.given) h);
-  v_unsound := ragdb_internal.failing_cases(v_challenge, v_hits);
-  if ragdb_internal.gate_missed(v_setting, v_challenge, v_hits) is not null then
-    v_setting.threshold := null;
-  end if;
+  v_results := ragdb_internal.challenge_results(v_challenge, v_hits);
+  v_unsound := ragdb_internal.failing_cases(v_results);
+  v_measured := array(select m.case_no from ragdb_internal.challenge_measures(v_setting.metric,
+    v_challenge, v_hits, v_results) m);
+  v_setting.threshold := case when ragdb_internal.gate_missed(v_setting, v_challenge, v_hits,
+    v_results) is null then v_setting.threshold end;
   subject := 'retriever';
   foreach name in array ragdb_internal.mutants() loop
     v_hits := ragdb_internal.mutant_hits(name, v_challenge.cases);
-    v_failing := array(select f from unnest(ragdb_internal.failing_cases(v_challenge, v_hits)) f
+    v_results := ragdb_internal.challenge_results(v_challenge, v_hits);
+    v_failing := array(select f from unnest(ragdb_internal.failing_cases(v_results)) f
       where f <> all (v_unsound));
-    v_missed := ragdb_internal.gate_missed(v_setting, v_challenge, v_hits);
-    v_catching := v_catching || v_failing || case when v_missed is not null then array(
-      select g::integer from jsonb_object_keys(v_challenge.grades) g) end;
+    caught_by := ragdb_internal.gate_missed(v_setting, v_challenge, v_hits, v_results);
+    v_catching := v_catching || v_failing || case when caught_by is not null then v_measured end;
     applies := exists (select from unnest(ragdb_internal.changed_cases(v_challenge.cases, v_hits)) c
       where c <> all (v_unsound));
-    caught := v_failing <> '{}' or v_missed is not null;
+    caught := v_failing <> '{}' or caught_by is not null;
     count := cardinality(v_failing);
-    caught_by := coalesce(ragdb_internal.first_names(v_challenge.cases, v_failing), v_missed);
+    caught_by := coalesce(ragdb_internal.first_names(v_challenge.cases, v_failing), caught_by);
     return next;
   end loop;
   return query
@@ -193,5 +223,5 @@ end $$;
 comment on function ragdb.challenge_eval is
   'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it '
   'changes any result of a case that passes (applies) and whether it is caught: cases fail then '
-  '(count), or the metric of labels misses its threshold; and a row for each case that catches '
+  '(count), or the metric of the eval misses its threshold; and a row for each case that catches '
   'none. rerank_scores is that of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.';

@@ -421,7 +421,7 @@ class Functions(Caller):
     ) -> Rows[rows.ChallengeEvalRow]:
         """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
         whether it changes any result of a case that passes (applies) and whether it is
-        caught: cases fail then (count), or the metric of labels misses its threshold; and a
+        caught: cases fail then (count), or the metric of the eval misses its threshold; and a
         row for each case that catches none. rerank_scores is that of ragdb.run_eval. Raises
         RG404, RG415, RG417, RG441, RG442.
         """

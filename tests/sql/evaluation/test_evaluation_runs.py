@@ -916,6 +916,29 @@ def challenged(db: Connection) -> tuple[dict[str, str | None], set[str]]:
     return caught, {row[1] for row in rows if row[0] == "case"}
 
 
+@pytest.mark.parametrize(
+    ("gate", "asserted", "caught"),
+    [
+        ("metric=citationCoverage threshold=1", "", {"citation stripped", "empty"}),
+        ("metric=minRelevance threshold=0.6", "", {"scores halved", "empty"}),
+        ("metric=hitRate threshold=1", "kind=contains value=policy", {"text lost", "empty"}),
+        ("metric=grounding threshold=1", "kind=citesRequired", {"citation stripped", "empty"}),
+    ],
+)
+def test_the_metric_of_an_eval_catches_broken_retrievers_as_a_run_does(
+    any_db: Connection, gate: str, asserted: str, caught: set[str]
+) -> None:
+    case = CASE.format(name="c", query="refund policy", keys="")
+    if asserted:
+        case += f"      ragAssert {asserted}\n"
+    assert run(any_db, contract(case, gate=gate, k=1))["status"] == "passed"
+    rows = any_db.execute("select * from ragdb.challenge_eval('A')").fetchall()
+    found = {name: by for kind, name, _, is_caught, _, by in rows if is_caught}
+    assert caught <= found.keys()
+    assert "reversed order" not in found
+    assert [row for row in rows if row[0] == "case"] == []
+
+
 @pytest.mark.parametrize("metric", ["ndcg@5", "ndcg@3"])
 def test_of_judgements_alone_the_metric_catches_broken_retrievers(
     db: Connection, metric: str
