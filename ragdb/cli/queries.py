@@ -13,8 +13,8 @@ from ragdb.cli.session import Failure
 from ragdb.client.rows import NotHeld, loads
 
 # How the columns of a table of queries are called, where its first line says so.
-NAMES = {"id", "_id", "qid", "query-id", "query_id", "name"}
-TEXTS = {"text", "query", "question"}
+NAMES = {"id", "qid", "queryid", "questionid", "name"}
+TEXTS = {"text", "query", "question", "querytext", "questiontext"}
 # a grade, whole also where a data frame wrote 1.0; a first line without a number is a heading
 _GRADE = re.compile(r"(-?\d{1,9})(?:\.0+)?")
 _NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
@@ -72,9 +72,11 @@ def _rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
     try:
         for number, row in enumerate(rows, 1):
             name, text = (part.strip() for part in (*row, "", "")[:2])
-            if not any(row) or (number == 1 and name.lower() in NAMES and text.lower() in TEXTS):
+            heads = [re.sub("[-_ ]", "", part.lower()) for part in (name, text)]
+            if not any(row) or (number == 1 and heads[0] in NAMES and heads[1] in TEXTS):
                 continue
-            if not name or not text:
+            swapped = number == 1 and heads[0] in TEXTS and heads[1] in NAMES
+            if not name or not text or swapped:
                 raise Failure(
                     f"{path}: row {number} is not a query",
                     hint="the id in the first column and the text in the second",

@@ -105,6 +105,12 @@ begin atomic
   from assertions a
   where a.kind = 'orderedBefore' and pg_catalog.cardinality(ragdb_internal.list(a.value)) <> 2
   union all
+  select ragdb_internal.breach('rag-assert-value-invalid', a.item, 'value', array[a.kind],
+    words => 'list-is-empty')
+  from assertions a
+  where a.kind <> 'orderedBefore' and a.splits and a.value ~ '\S'
+    and ragdb_internal.list(a.value) = '{}'
+  union all
   select ragdb_internal.breach('rag-assert-vacuous', a.item, details => array[a.kind])
   from assertions a
   where a.vacuous_at_0 and case a.property when 'count' then a.count else a.threshold end = 0;

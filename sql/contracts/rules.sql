@@ -150,6 +150,7 @@ begin atomic
       'a glob has at most 1024 characters and 16 stars'),
     ('rag-assert-value-invalid', 'error', 'orderedBefore takes two ids or sources',
       'separate them by a comma'),
+    ('list-is-empty', 'error', '%2$s has no text', 'separate texts by commas'),
     ('rag-assert-vacuous', 'warning', '%2$s cannot fail with this value', 'raise it'),
     -- answer contracts
     ('rag-answer-contract-citations-require-grounding', 'error',

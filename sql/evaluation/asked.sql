@@ -134,6 +134,7 @@ declare
   v_eval ragdb.contract_nodes;
   v_corpus ragdb.corpora;
   v_name text;
+  v_source constant text := ragdb_internal.without_dot(source);
 begin
   perform ragdb_internal.check_asked(query, source);
   v_held := ragdb_internal.locked_eval(rag, eval);
@@ -150,13 +151,13 @@ begin
       asked_at)
     select v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 'asked',
       coalesce(max(c.ordinal), 0) + 1, add_eval_case.query, coalesce(add_eval_case.tags, '{asked}'),
-      ragdb_internal.asked_asserts(v_held.settings, v_corpus, source), ragdb_internal.now()
+      ragdb_internal.asked_asserts(v_held.settings, v_corpus, v_source), ragdb_internal.now()
     from ragdb.eval_cases c
     where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
   -- a label of what is not there yet would be stale; the assertion waits for it
-  if (ragdb_internal.labelled_document(v_corpus.corpus_id, source)).doc_no is not null then
+  if (ragdb_internal.labelled_document(v_corpus.corpus_id, v_source)).doc_no is not null then
     insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, grade)
-      values (v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 1, source, 1);
+      values (v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 1, v_source, 1);
   end if;
   perform ragdb_internal.renew_statistics('{ragdb.eval_cases,ragdb.eval_labels}'),
     ragdb_internal.record_state('cases', v_corpus.corpus_id,

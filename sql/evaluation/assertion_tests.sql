@@ -136,6 +136,7 @@ return case
   when (j).counts_places and (j).count < 1 then 'counts from 1.'
   when (j).kind = 'orderedBefore' and pg_catalog.cardinality((j).listed) <> 2
     then 'requires two values.'
+  when (j).kind in ('containsAny', 'containsAll') and (j).listed = '{}' then 'requires a text.'
   when (j).seeks in ('glob', 'item') and ragdb_internal.is_long_glob((j).value)
     then 'requires a glob of at most 1024 characters and 16 stars.'
   when (j).kind = 'expected.sources' and pg_catalog.jsonb_typeof((j).expected) <> 'array'

@@ -157,8 +157,7 @@ create or replace function ragdb_internal.gate_missed(setting ragdb_internal.eva
 language sql stable parallel safe
 return (
   select case when g.value is null then (setting).metric || ' could not be measured'
-    else pg_catalog.format('%s is %s, below %s', (setting).metric,
-      pg_catalog.round(g.value::numeric, 4), ragdb_internal.shown((setting).threshold)) end
+    else ragdb_internal.below_threshold((setting).metric, g.value, (setting).threshold) end
   from (
     select case (setting).metric
       when 'hit_rate' then (

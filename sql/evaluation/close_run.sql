@@ -122,6 +122,17 @@ begin
   return run;
 end $$;
 
+-- Says that a metric is below its threshold: to four digits, or to all where these reach it.
+create or replace function ragdb_internal.below_threshold(metric text, value float8,
+  threshold float8) returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.format('%s is %s, below %s', below_threshold.metric,
+    case when r.four < below_threshold.threshold::numeric then r.four::text
+      else ragdb_internal.shown(below_threshold.value) end,
+    ragdb_internal.shown(below_threshold.threshold))
+  from (select pg_catalog.round(below_threshold.value::numeric, 4) as four) r);
+
 -- Returns why a run fails by its metric; null when it does not.
 create or replace function ragdb_internal.metric_reason(run ragdb.eval_runs) returns text
 language sql stable parallel safe
@@ -129,9 +140,8 @@ return case
   when (run).threshold <= 0 then 'threshold 0 cannot be missed'
   when (run).threshold is not null and (run).metric_value is null
     then pg_catalog.format('%s could not be measured', (run).metric)
-  when (run).metric_value < (run).threshold then pg_catalog.format('%s is %s, below %s',
-    (run).metric, pg_catalog.round((run).metric_value::numeric, 4),
-    ragdb_internal.shown((run).threshold))
+  when (run).metric_value < (run).threshold
+    then ragdb_internal.below_threshold((run).metric, (run).metric_value, (run).threshold)
 end;
 
 -- Returns why a run could not fail; null when it could.

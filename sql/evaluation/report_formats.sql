@@ -51,7 +51,9 @@ return (
     || case when r.passed then ''
       else pg_catalog.format(
         E'\n  ---\n  kind: %s\n  code: %s\n  expected: %s\n  actual: %s\n  ...',
-      pg_catalog.to_json(r.kind), r.code, coalesce(r.expected, 'null'), coalesce(r.actual, 'null'))
+      pg_catalog.to_json(r.kind), r.code,
+      coalesce(ragdb_internal.one_line(r.expected::text), 'null'),
+      coalesce(ragdb_internal.one_line(r.actual::text), 'null'))
         end, E'\n' order by r.n) || E'\n'
   from ragdb_internal.report_rows(run) r);
 
@@ -101,7 +103,7 @@ return (
 create or replace function ragdb_internal.md(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(ragdb_internal.one_line(md.text),
-  '([\\`*_<>|\[\]#])', '\\\1', 'g');
+  '([\\`*_<>|\[\]#&~])', '\\\1', 'g');
 
 -- Returns the report of a run in Markdown: what did not pass, and the metrics.
 create or replace function ragdb_internal.report_md(run ragdb.eval_runs) returns text

@@ -44,6 +44,13 @@ comment on function ragdb.assert_run_passed is
   'Does nothing for a run that passed: in a script that stops at errors it is the gate. Raises '
   'RG443, RG444.';
 
+-- Returns a text without white space, which ends a column of TREC. All of Unicode's, by its
+-- numbers: what \s is depends on the locale, and readers split at more.
+create or replace function ragdb_internal.one_word(text text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(one_word.text, U&'[\0009-\000D\001C-\0020\0085\00A0\1680'
+  '\2000-\200A\2028\2029\202F\205F\3000]+', '_', 'g');
+
 -- Scores are made of the rank and strictly decrease: evaluators of TREC break ties each in their
 -- own way.
 create or replace function ragdb.export_trec(run_id uuid, what text default 'run')
@@ -60,10 +67,10 @@ begin
         hint = 'run or qrels';
   end if;
   return query
-    select regexp_replace(c.name, E'\\s+', '_', 'g') || case what
-      when 'run' then ' Q0 ' || regexp_replace(i.item, E'\\s+', '_', 'g') || ' ' || i.rank || ' '
+    select ragdb_internal.one_word(c.name) || case what
+      when 'run' then ' Q0 ' || ragdb_internal.one_word(i.item) || ' ' || i.rank || ' '
         || to_char(1 / (i.rank::numeric + 1), 'FM0.000000000') || ' ragdb'
-      else ' 0 ' || regexp_replace(i.item, E'\\s+', '_', 'g') || ' ' || i.grade end
+      else ' 0 ' || ragdb_internal.one_word(i.item) || ' ' || i.grade end
     from ragdb.eval_case_results c
       cross join lateral (
         select t.rank, t.item, t.grade from ragdb.eval_items t

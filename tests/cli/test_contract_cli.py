@@ -193,6 +193,15 @@ def test_a_table_of_questions_is_imported_without_its_heading(run: Run, tmp_path
         table.write_bytes(written.encode())
         assert run("eval", "import", "A", "V", "--queries", table).exit_code == 0
         assert [(c["name"], c["query"]) for c in _cases(run)] == asked
+    for heading in ("query_id,query_text", "Question ID,Question", "qid;query"):
+        ends = ";" if ";" in heading else ","
+        table.write_text(f"{heading}\nq1{ends}word1\n")
+        assert run("eval", "import", "A", "V", "--queries", table).exit_code == 0
+        assert [(c["name"], c["query"]) for c in _cases(run)] == [("q1", "word1")]
+    # the heading says that the columns are the other way round
+    table.write_text("question,id\nword2,q2\n")
+    refused = run("eval", "import", "A", "V", "--queries", table)
+    assert (refused.exit_code, "the id in the first column" in refused.stderr) == (2, True)
     for line in ("q3", "q3,", ",word"):
         table.write_text(f"q1,word1\n{line}\n")
         refused = run("eval", "import", "A", "V", "--queries", table)
@@ -200,7 +209,7 @@ def test_a_table_of_questions_is_imported_without_its_heading(run: Run, tmp_path
     table.write_text("q1," + "x" * 200_000)
     refused = run("eval", "import", "A", "V", "--queries", table)
     assert "queries.csv:1: field larger than" in refused.stderr
-    assert [c["name"] for c in _cases(run)] == ["q1", "q2"]
+    assert [c["name"] for c in _cases(run)] == ["q1"]
 
 
 def test_a_judgement_in_the_first_line_is_no_heading(tmp_path: Path) -> None:

@@ -209,6 +209,15 @@ def test_what_is_measured_among_the_first_0_is_refused(db: Connection, kind: str
     assert "rag-assert-count-invalid" in [row.rule for row in validate(db, text)]
 
 
+@pytest.mark.parametrize("kind", ["containsAny", "containsAll", "orderedBefore"])
+def test_a_list_of_nothing_is_refused(db: Connection, kind: str) -> None:
+    """With negate=true it would always hold."""
+    text = SOUND.replace(
+        "kind=scoreGte threshold=0.4 quantifier=all", f'kind={kind} value=" , " negate=true'
+    )
+    assert [row.rule for row in validate(db, text)] == ["rag-assert-value-invalid"]
+
+
 @pytest.mark.parametrize(
     ("kind", "bound", "wrong"),
     [
@@ -260,6 +269,7 @@ MORE_WORDS = [
     ("maxTokens=600 overlap=80", "maxTokens=40"),
     ("kind=scoreGte threshold=0.4", "kind=recallAtK threshold=0.4 count=0"),
     ("kind=latencyLte valueMs=50", "kind=latencyLte"),
+    ("kind=latencyLte valueMs=50", 'kind=containsAny value=","'),
 ]
 
 

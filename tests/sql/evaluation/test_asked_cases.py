@@ -47,6 +47,14 @@ def test_it_fails_until_a_document_answers_it(docs: Connection) -> None:
     assert case_of(docs, run(docs)["run_id"], QUESTION) == "passed"
 
 
+def test_its_source_may_begin_with_a_dot_as_that_of_a_contract(docs: Connection) -> None:
+    put(docs, {"docs/parking.md": "you may leave a van behind the hall"})
+    one(docs, ADD, None, QUESTION, "./docs/parking.md")
+    assert case_of(docs, run(docs)["run_id"], QUESTION) == "passed"
+    labelled = "select labels from ragdb.list_eval_cases('A') where query = %s"
+    assert one(docs, labelled, QUESTION) == [{"source": "docs/parking.md", "grade": 1}]
+
+
 def test_the_floor_of_the_gate_is_what_a_first_hit_has_to_reach(docs: Connection) -> None:
     put(docs, {"docs/other.md": "leave it, van"})
     one(docs, ADD, "V", QUESTION, None)

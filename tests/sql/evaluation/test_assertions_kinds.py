@@ -136,6 +136,7 @@ def test_a_blank_citation_is_none(any_db: Connection) -> None:
         ({"kind": "scoreGte", "value": "high"}, "INVALID_ASSERTION", "RAG eval assertion kind=scoreGte requires numeric value."),
         ({"kind": "chunkCountEq"}, "INVALID_ASSERTION", "RAG eval assertion kind=chunkCountEq requires numeric value."),
         ({"kind": "orderedBefore", "value": "a"}, "INVALID_ASSERTION", "RAG eval assertion kind=orderedBefore requires two values."),
+        ({"kind": "containsAny", "value": " , ", "negate": True}, "INVALID_ASSERTION", "RAG eval assertion kind=containsAny requires a text."),
         ({"kind": "rankLte", "value": "a", "count": 0}, "INVALID_ASSERTION", "RAG eval assertion kind=rankLte counts from 1."),
         ({"kind": "sourceGlob", "value": "*a" * 17}, "INVALID_ASSERTION", "RAG eval assertion kind=sourceGlob requires a glob of at most 1024 characters and 16 stars."),
         ({"kind": "recallAtK", "threshold": 1, "count": 10**14}, "INVALID_ASSERTION", "RAG eval assertion kind=recallAtK has no label to measure by."),

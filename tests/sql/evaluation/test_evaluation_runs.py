@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import random
+import re
 import struct
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -17,6 +18,7 @@ from typing import Any
 import ir_measures
 import psycopg
 import pytest
+import yaml
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
@@ -565,6 +567,38 @@ def test_no_field_of_csv_is_a_formula(any_db: Connection) -> None:
     made = any_db.execute("select ragdb_internal.csv(t) from unnest(%s::text[]) t", (given,))
     texts = ["'=1+1", "'+1", "'-x", "'@SUM(A1)", "-1.5", "plain"]
     assert [text for (text,) in made] == [f'"{text}"' for text in texts]
+
+
+def test_markdown_shows_a_name_as_it_is(any_db: Connection) -> None:
+    shown = any_db.execute("select ragdb_internal.md('a &lt; ~~b~~')").fetchone()
+    assert shown == (r"a \&lt; \~\~b\~\~",)
+
+
+def test_what_tap_says_of_a_failure_is_yaml(any_db: Connection) -> None:
+    case = CASE.format(name="c", query="refund policy", keys="")
+    case += '      ragAssert kind=contains value="x\\u007f\\u0085\\u2028y" required=true\n'
+    tap = report(any_db, run(any_db, contract(case))["run_id"], "tap")
+    (block,) = re.findall(r"  ---\n(.*?)  \.\.\.", tap, re.DOTALL)
+    assert yaml.safe_load(block)["expected"] == "x y"
+
+
+def test_files_of_trec_have_no_white_space_in_a_name(any_db: Connection) -> None:
+    """Their readers split lines as Python does, at any white space of Unicode."""
+    apply(any_db, contract("", mode="lexical"))
+    source = "docs/a\u00a0b\u3000c\x1c.md"
+    put(any_db, {source: "refund policy"})
+    cases = [{"name": "q\u2003\x1f1", "query": "refund", "labels": [{"source": source}]}]
+    importing(any_db, cases)
+    found = run(any_db)["run_id"]
+    for what, expected in (("run", "q_1 Q0 docs/a_b_c_.md 1"), ("qrels", "q_1 0 docs/a_b_c_.md 1")):
+        ((line,),) = any_db.execute("select ragdb.export_trec(%s, %s)", (found, what)).fetchall()
+        assert " ".join(line.split()[:4]) == expected
+
+
+def test_a_metric_that_rounds_to_its_threshold_is_told_with_its_digits(any_db: Connection) -> None:
+    missed = "select ragdb_internal.below_threshold('mrr', %s, 0.8)"
+    assert any_db.execute(missed, (0.79999,)).fetchone() == ("mrr is 0.79999, below 0.8",)
+    assert any_db.execute(missed, (0.5,)).fetchone() == ("mrr is 0.5000, below 0.8",)
 
 
 def test_psql_exits_with_3_for_a_run_that_failed(server18: Server, clone: str) -> None:
