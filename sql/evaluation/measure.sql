@@ -21,7 +21,7 @@ return (select pg_catalog.avg(m::text::numeric)::float8 from pg_catalog.unnest(m
 
 -- Returns the metrics of some cases; the rank metrics, where a case has a label, at 5, 10 and the
 -- depth of the metric that the run is judged by (null: none). Case 0 is the run. The hit rate and
--- the grounding are KERN's; the rank metrics those of trec_eval.
+-- the grounding are KERN's; the rank metrics those of trec_eval, and 0 where the retriever raised.
 create or replace function ragdb_internal.case_measures(
   cases ragdb_internal.eval_case[], hits ragdb_internal.eval_hit[],
   items ragdb_internal.eval_item[], grades jsonb, results ragdb_internal.eval_assert_result[],
@@ -38,7 +38,7 @@ begin atomic
     from pg_catalog.unnest(cases) c
       left join (select u.case_no, pg_catalog.array_agg(u order by u.rank) as items
         from pg_catalog.unnest(items) u group by u.case_no) i on i.case_no = c.case_no
-    where c.error is null and grades ? c.case_no::text
+    where grades ? c.case_no::text
   )
   select r.case_no, 'hit_rate', pg_catalog.avg(r.passed::integer)::float8 from r
     where ragdb_internal.counts_as_hit(r.kind, r.code, r.expected) group by r.case_no

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import itertools
 import json
 import random
@@ -331,6 +332,34 @@ def test_rank_metrics_equal_ir_measures(db: Connection) -> None:
                 )
                 compared += 1
     assert compared > 800
+
+
+def test_a_labelled_case_whose_retriever_raises_counts_0_as_in_ir_measures(
+    any_db: Connection,
+) -> None:
+    found = run(
+        any_db,
+        contract(
+            CASE.format(name="a", query="refund policy", keys="sources=docs/refunds.md topK=1")
+            + CASE.format(name="b", query="x", keys="sources=docs/late.md anchor=nothing"),
+            gate="metric=ndcg@5 threshold=0.9",
+        ),
+    )
+
+    def exported(what: str) -> io.StringIO:
+        rows = any_db.execute("select ragdb.export_trec(%s, %s)", (found["run_id"], what))
+        return io.StringIO("".join(f"{line}\n" for (line,) in rows.fetchall()))
+
+    theirs: Any = ir_measures  # untyped
+    twin = theirs.calc_aggregate(
+        [theirs.nDCG @ 5, theirs.RR],
+        list(theirs.read_trec_qrels(exported("qrels"))),
+        list(theirs.read_trec_run(exported("run"))),
+    )
+    ours = metrics(any_db, found["run_id"])
+    assert ours["ndcg@5"] == twin[theirs.nDCG @ 5] == 0.5
+    assert ours["mrr"] == twin[theirs.RR] == 0.5
+    assert found["reasons"] == ["ndcg@5 is 0.5000, below 0.9"]
 
 
 def test_a_mean_that_is_the_threshold_passes(db: Connection) -> None:
