@@ -79,7 +79,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             sheet = await runs.load(db, found)
             sees_traces = await _sees_traces(db, sheet)
             baseline = await db.baseline_run(found.rag, found.eval)
-            chosen = runs.until(await _latest(db, found.rag, found.eval, 1000), id, 2)
+            chosen = runs.until(await _latest(db, found.rag, found.eval, 1000), found, 2)
         other = runs.compared_with(chosen, baseline)
         return studio.page(
             request,

@@ -47,7 +47,7 @@ def paper(template: str, **values: Any) -> str:
 def of_run(db: Client, id: UUID) -> str:
     """The report of a run, beside the runs before it."""
     run = db.get_eval_run(id)
-    chosen = runs.until(db.list_eval_runs(run.rag, run.eval, 1000), id, COLUMNS)
+    chosen = runs.until(db.list_eval_runs(run.rag, run.eval, 1000), run, COLUMNS)
     sheets = [runs.load_now(db, one) for one in chosen]
     other = runs.compared_with(chosen, db.baseline_run(run.rag, run.eval))
     return _of_run(sheets, other, db.compare_runs(other, id) if other else [])
@@ -55,7 +55,7 @@ def of_run(db: Client, id: UUID) -> str:
 
 async def of_served_run(db: AsyncClient, run: rows.EvalRuns) -> str:
     """The same for a browser."""
-    chosen = runs.until(await db.list_eval_runs(run.rag, run.eval, 1000), run.run_id, COLUMNS)
+    chosen = runs.until(await db.list_eval_runs(run.rag, run.eval, 1000), run, COLUMNS)
     sheets = [await runs.load(db, one) for one in chosen]
     other = runs.compared_with(chosen, await db.baseline_run(run.rag, run.eval))
     compared = await db.compare_runs(other, run.run_id) if other else []

@@ -101,9 +101,12 @@ def lines(sheets: Sequence[Sheet]) -> list[Line]:
     return found
 
 
-def until(listed: Sequence[rows.EvalRuns], id: UUID, count: int) -> list[rows.EvalRuns]:
-    """A run and those before it, newest first; runs have ids in the order of time."""
-    return [run for run in listed if str(run.run_id) <= str(id)][:count]
+def until(listed: Sequence[rows.EvalRuns], run: rows.EvalRuns, count: int) -> list[rows.EvalRuns]:
+    """A run, also one that is not listed, and those before it, newest first.
+
+    Runs have ids in the order of time.
+    """
+    return [run, *(one for one in listed if str(one.run_id) < str(run.run_id))][:count]
 
 
 def compared_with(chosen: Sequence[rows.EvalRuns], baseline: UUID | None) -> UUID | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import psycopg
 import pytest
 
 import ragdb
 from ragdb.models.worker import Worker
+from ragdb.studio import runs as drawn
 from tests.http.conftest import Api
 from tests.studio.conftest import CASE, CASES, CLAIM, KERN, logged_in, report
 
@@ -27,6 +30,14 @@ def csrf(page: str) -> str:
 
 def runs(page: str) -> list[str]:
     return re.findall(r'href="[./]*(/studio/evals/run/[0-9a-f-]{36})"', page)
+
+
+def test_a_run_that_is_older_than_those_listed_is_drawn() -> None:
+    newest, older, oldest = (SimpleNamespace(run_id=UUID(int=n)) for n in (3, 2, 1))
+    until: Any = drawn.until
+    assert until([newest, older], oldest, 6) == [oldest]
+    assert until([newest, older, oldest], older, 6) == [older, oldest]
+    assert until([newest, older, oldest], newest, 2) == [newest, older]
 
 
 def test_cases_stand_beside_runs_and_only_what_differs_on_request(site: Api) -> None:
