@@ -31,6 +31,7 @@ from ragdb.mcp.reading import LISTED
 from ragdb.mcp.served import Json, Served, ToolError
 from ragdb.mcp.shapes import Builtin, annotations_of, object_of
 
+_SHOWN = 80  # characters of a value that is refused
 FORMATS = jsonschema.FormatChecker(["uuid"])
 
 
@@ -78,16 +79,14 @@ class Tools(Served):
         builtin = (self.always() | BOUND).get(name)
         if builtin is None:
             return self.bound(name, arguments)
+        schema = object_of(builtin.properties, builtin.required)
+        arguments = without_nulls(arguments, schema)
         check_names(arguments, builtin.properties, builtin.required)
         try:
-            jsonschema.validate(
-                arguments,
-                object_of(builtin.properties, builtin.required),
-                format_checker=FORMATS,
-            )
+            jsonschema.validate(arguments, schema, format_checker=FORMATS)
         except jsonschema.ValidationError as error:
             at = "".join(f"{part}: " for part in error.absolute_path)
-            raise ToolError(f"{at}{error.message[:200]}") from None
+            raise ToolError(f"{at}{_wrong(error)[:200]}") from None
         for named in ("corpus", "part_of"):
             if named in arguments:
                 self.check(arguments[named])
@@ -190,6 +189,29 @@ class Tools(Served):
             ]
         text = dumps({**about, "first_documents": documents}, indent=2)
         return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
+
+
+def without_nulls(value: Any, schema: Json) -> Any:
+    """What is given, without the null that clients send for what is optional."""
+    if isinstance(value, list) and "items" in schema:
+        return [without_nulls(one, schema["items"]) for one in value]
+    if not isinstance(value, dict) or "properties" not in schema:
+        return value
+    optional = schema["properties"].keys() - set(schema.get("required", ()))
+    return {
+        name: without_nulls(one, schema["properties"].get(name, {}))
+        for name, one in value.items()
+        if one is not None or name not in optional
+    }
+
+
+def _wrong(error: jsonschema.ValidationError) -> str:
+    """What is wrong, of a value as the client wrote it, which may be long."""
+    shown = dumps(error.instance)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…: it"
+    said = error.message.replace(repr(error.instance), shown, 1)
+    limited = error.validator in ("minItems", "maxItems", "maxLength")
+    return f"{said}: {error.validator} is {error.validator_value}" if limited else said
 
 
 def check_names(arguments: Json, known: Mapping[str, Any], required: Sequence[str]) -> None:

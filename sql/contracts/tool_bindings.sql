@@ -103,8 +103,8 @@ begin
     order by a.key collate "C" limit 1;
   if v_wrong is null then
     select 'needs ' || p.name || ', a text' into v_wrong from unnest(v_params) p
-      where case when arguments ? p.name then jsonb_typeof(arguments -> p.name) <> 'string'
-          else ragdb_internal.is_required_param(tool, p) end
+      where case coalesce(jsonb_typeof(arguments -> p.name), 'null') when 'string' then false
+          when 'null' then ragdb_internal.is_required_param(tool, p) else true end
         or p.name = tool.query_param and (arguments ->> p.name) !~ E'\\S'
       order by p.node_no limit 1;
   end if;

@@ -38,7 +38,8 @@ from ragdb.ingest import ingest
 from ragdb.mcp.reading import LISTED
 from ragdb.mcp.served import ToolError
 from ragdb.mcp.server import server
-from ragdb.mcp.tools import Tools
+from ragdb.mcp.shapes import object_of
+from ragdb.mcp.tools import Tools, without_nulls
 from ragdb.models import embedders
 from ragdb.models.encoders import ProviderDown
 from ragdb.models.worker import Worker
@@ -627,7 +628,20 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
         ("get_trace", {"trace_id": "0190f3c4-0000-7000-8000-000000000000"}, "RG407"),
-        ("get_trace", {"trace_id": "x"}, "trace_id: 'x' is not a 'uuid'"),
+        ("get_trace", {"trace_id": "x"}, "trace_id: \"x\" is not a 'uuid'"),
+        ("search", {"query": None}, "query: null is not of type 'string'"),
+        ("search", {"query": "x", "k": "5"}, "k: \"5\" is not of type 'integer'"),
+        ("search", {"query": "x", "k": True}, "k: true is not of type 'integer'"),
+        ("search", {"query": "x", "collapse": "true"}, 'collapse: "true" is not of type \'bool'),
+        ("search", {"query": "x", "corpora": "docs"}, "corpora: \"docs\" is not of type 'array'"),
+        ("search", {"query": "x", "corpora": []}, "corpora: [] should be non-empty"),
+        ("build_pack", {"corpus": "docs", "chunk_ids": [None]}, "chunk_ids: 0: null is not of"),
+        (
+            *("locate_quote", {"corpus": "docs", "chunk_id": "x", "quote": "y" * 10001}),
+            "y…: it is too long: maxLength is 10000",
+        ),
+        ("search", {"query": ["long " * 50]}, "…: it is not of type 'string'"),
+        ("search", {"query": "x", "nothing": None}, "there is no argument 'nothing'"),
         ("search_slice", {"corpus": "docs", "query": "x", "k": 0}, "k: 0 is less"),
         ("search_slice", {"corpus": "docs", "query": "x", "anchor": "none"}, "RG434"),
         ("search_slice", {"corpus": "bare", "query": "x"}, "nothing to anchor a slice in"),
@@ -638,6 +652,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
         ("AnswerDocs", {"question": "half of a pair \ud83d"}, "surrogate"),
         ("search", {"query": "a NUL \0"}, "cannot hold these arguments: a NUL"),
         ("AnswerDocs", {"question": " "}, "needs question"),
+        ("AnswerDocs", {"question": None}, "needs question"),
         ("AnswerDocs", {"query": "x"}, "RG400"),
     ],
 )
@@ -647,6 +662,44 @@ def test_a_wrong_call_is_answered_with_what_to_do(
     made = call(dsn, tool, arguments)
     assert isinstance(made, str), made
     assert message in made
+
+
+def test_null_counts_as_left_out_where_that_is_allowed(dsn: str) -> None:
+    tools = Tools(dsn, record=True, write=True, ask_peers=True)
+    for tool, about in tools.always().items():
+        schema = object_of(about.properties, about.required)
+        least = {name: sound(about.properties[name]) for name in about.required}
+        assert without_nulls({**dict.fromkeys(about.properties), **least}, schema) == least, tool
+    options = {"corpora": None, "k": 1, "mode": None, "filter": None, "collapse": None}
+    made = call(dsn, "search", {"query": "refunds", **options})
+    assert made == call(dsn, "search", {"query": "refunds", "k": 1})
+
+
+def test_null_within_a_turn_counts_as_left_out_and_in_metadata_it_stays(clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_corpus("talk")
+    turn = {"id": "1", "text": "Hello.", "parent_id": None, "created_at": None, "speaker": None}
+    more = {"title": None, "metadata": {"mood": None}}
+    asked = {"corpus": "talk", "session": "one", "turns": [turn], "document": more}
+    assert isinstance(call(clone, "append_turns", asked, write=True), dict)
+    with ragdb.connect(clone) as db:
+        (document,) = db.list_documents("talk")
+    assert document.metadata["mood"] is None
+
+
+def test_null_for_an_argument_of_a_contract_counts_as_left_out(clone: str) -> None:
+    contract = """corpus name=C
+tool name=Ask
+  param name=words
+  param name=reader required=false
+  retrieve retriever=R queryParam=words
+retriever name=R corpus=C mode=lexical
+"""
+    with ragdb.connect(clone) as db:
+        db.apply_contract(db.parse_contract(contract, "nulls"))
+    made = call(clone, "Ask", {"words": "hello", "reader": None})
+    assert made["chunks"] == [], made
+    assert "needs words" in call(clone, "Ask", {"words": None, "reader": None})
 
 
 def sound(schema: dict[str, Any]) -> Any:
