@@ -33,8 +33,9 @@ def _dumps(value: Any) -> str:
 def sent(value: Any, kind: str, name: str, function: str) -> Any:
     """A dict or list for a jsonb argument is wrapped, and bytea[] written as text.
 
-    Raises TypeError for bytes or a list where a text is wanted and for a text where a list is, and
-    InvalidArgument for a number that is no such. psycopg raises it for what JSON has no type for.
+    Raises TypeError for bytes or a list where a text is wanted, for a text where a list is and for
+    True where a number is, and InvalidArgument for a number that is no such. psycopg raises it for
+    what JSON has no type for.
     """
     if kind == "jsonb":
         return value if value is None or isinstance(value, Jsonb) else Jsonb(value, _dumps)
@@ -52,6 +53,8 @@ def sent(value: Any, kind: str, name: str, function: str) -> Any:
             # psycopg doubles their backslashes without standard_conforming_strings
             return [part if part is None else rf"\x{part.hex()}" for part in value]
         return list(value) if isinstance(value, tuple) else value  # psycopg makes a row of a tuple
+    if kind in MOST and isinstance(value, bool):  # PostgreSQL would take it for 1 or 0
+        raise TypeError(f"{function}() was given {value} for {name!r}: give a number")
     if kind in MOST and isinstance(value, int | float | Decimal):
         most = MOST[kind]  # PostgreSQL says neither which value that is nor what it takes
         if value == value and not -most - 1 <= value <= most:

@@ -28,7 +28,7 @@ class NewCorpus(m.Body):
     """A corpus to create; what is absent has the default of `ragdb.create_corpus`."""
 
     corpus: Annotated[str, Field(min_length=1, max_length=64, description="a-z, 0-9 and -.")]
-    title: Annotated[str | None, Field(max_length=1000)] = None
+    title: str | None = None
     text_config: Annotated[
         str, Field(min_length=1, max_length=63, description="Text configuration of pg_catalog.")
     ] = "english"

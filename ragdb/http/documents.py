@@ -32,8 +32,8 @@ AT_ONCE = 1000  # chunks that ragdb.list_turns takes
 class Text(m.Body):
     """A text to store; what is absent has the default of `ragdb.put_text`."""
 
-    text: Annotated[str, Field(min_length=1, description="It is cut into chunks.")]
-    title: Annotated[str | None, Field(max_length=2500)] = None
+    text: Annotated[str, Field(description="It is cut into chunks; it may be empty.")]
+    title: Annotated[str | None, Field(max_length=10000)] = None
     language: Annotated[str | None, Field(min_length=1, max_length=64)] = None
     metadata: Annotated[
         dict[str, Any], Field(default_factory=dict, description="What filters read.")

@@ -111,6 +111,9 @@ def _expand(
     try:
         root = Path(argument).resolve(strict=True)
     except FileNotFoundError as error:
+        if os.path.isdir(argument):
+            why = "the current folder was deleted"
+            raise ReadError("unreadable", why, "go to one that is there") from None
         if os.path.exists(argument):  # as /dev/stdin and <(command) are, which lead to no file
             raise ReadError("not_a_file", "it is not a regular file", "give - for stdin") from None
         hint = "leave its quotes out, or give the folder and --glob"

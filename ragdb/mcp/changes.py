@@ -97,7 +97,7 @@ CHANGES: dict[str, Builtin] = {
         {
             "corpus": CORPUS,
             "source": string("Name of the document, such as notes/today.md.", minLength=1),
-            "text": string("Plain, or Markdown where the source ends in .md.", minLength=1),
+            "text": string("Plain, or Markdown where the source ends in .md; it may be empty."),
             "title": string("Its title."),
             "language": string("Code of its language, such as de."),
             "metadata": {"type": "object", "description": "What filters read."},

@@ -33,5 +33,6 @@ class Reviver:
                     log.warning("the server in %s was gone, and runs again", embedded.data_folder())
             except EmbeddedError as error:
                 self._tried = monotonic()
-                log.error("%s; %s", " ".join(str(error).split()), error.hint)
+                said = " ".join(str(error).split())
+                log.error("%s", "; ".join(filter(None, (said, error.hint))))
             return embedded.status() is not None

@@ -108,6 +108,11 @@ def test_a_number_that_nothing_holds_is_too_large(database: ragdb.Database, k: A
         database.search("docs", "deposit", k=k)
 
 
+def test_true_is_not_taken_for_a_number(database: ragdb.Database) -> None:
+    with pytest.raises(TypeError, match=r"search\(\) was given True for 'k': give a number"):
+        database.search("docs", "deposit", k=True)
+
+
 @pytest.mark.parametrize("k", [3.5, float("nan"), Decimal("3.5"), Decimal("nan")])
 def test_a_number_that_is_not_whole_is_not_rounded(database: ragdb.Database, k: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"k is .*: search\(\) takes a whole number"):

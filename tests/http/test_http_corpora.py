@@ -60,6 +60,18 @@ def test_a_corpus_lives_from_its_creation_to_its_end(library: Api) -> None:
     assert library("GET", "/api/corpora/life").status == 404
 
 
+def test_an_empty_text_and_long_titles_are_taken_as_in_sql(library: Api) -> None:
+    asked = {"corpus": "titled", "title": "t" * 1001}
+    assert library("POST", "/api/corpora", asked, role="writer").status == 201
+    path = "/api/corpora/titled/documents/a.txt"
+    for text in ("Of a kite.", ""):
+        body = {"text": text, "title": "t" * 10000}
+        put = library("PUT", path, body, role="writer")
+        assert put.status == 200, put.body
+    found = library("GET", path, role="writer").body
+    assert (found["document"]["chunks"], found["chunks"]) == (0, [])
+
+
 def test_a_line_end_is_part_of_the_name_of_a_source(library: Api) -> None:
     library("POST", "/api/corpora", {"corpus": "lines"}, role="writer")
     path = "/api/corpora/lines/documents"

@@ -228,6 +228,18 @@ def test_a_pattern_that_no_shell_expanded_is_answered_with_the_flag(tmp_path: Pa
     assert error.hint == "leave its quotes out, or give the folder and --glob"
 
 
+@pytest.mark.parametrize("path", [".", "..", "./"])
+def test_a_folder_that_was_deleted_meanwhile_is_named_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    ((_, error),) = find([path]).failed
+    assert error.reason == "the current folder was deleted"
+    assert error.hint == "go to one that is there"
+
+
 def test_a_pipe_that_a_shell_names_leads_to_stdin() -> None:
     read, write = os.pipe()
     try:

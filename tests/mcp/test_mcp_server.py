@@ -675,6 +675,13 @@ def test_null_counts_as_left_out_where_that_is_allowed(dsn: str) -> None:
     assert made == call(dsn, "search", {"query": "refunds", "k": 1})
 
 
+def test_an_empty_text_takes_the_place_of_another(clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.put_text("notes", "a.md", "Of a kite.")
+    made = call(clone, "put_text", {"corpus": "notes", "source": "a.md", "text": ""}, write=True)
+    assert made["chunks_indexed"] == 0, made
+
+
 def test_null_within_a_turn_counts_as_left_out_and_in_metadata_it_stays(clone: str) -> None:
     with ragdb.connect(clone) as db:
         db.create_corpus("talk")

@@ -439,6 +439,7 @@ def test_a_home_that_cannot_be_a_folder_is_refused_with_what_to_set(
     ) as failed:
         embedded.start(folder)
     assert f"cannot be kept in {folder.parent}: " in str(failed.value)
+    assert failed.value.hint == ""  # `ragdb doctor` would meet the same
 
 
 @pytest.mark.parametrize("is_named", [True, False])
