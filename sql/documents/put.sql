@@ -1,4 +1,4 @@
--- Putting documents that are cut already: many at once, or one.
+-- Putting documents that are cut already, be they texts or conversations.
 
 -- Returns a row for each given document when all of them are stored as they are given, else no row.
 create or replace function ragdb_internal.stored_already(corpus ragdb.corpora, documents jsonb)
@@ -120,53 +120,3 @@ begin
     select w.*, (extract(epoch from clock_timestamp() - v_began) * 1000)::float8
     from ragdb_internal.write_documents(v_corpus, documents, force, '{}', v_ahead) w;
 end $$;
-
-create or replace function ragdb.put_documents(
-  corpus text, documents jsonb, force boolean default false)
-returns setof ragdb.put_result
-language plpgsql security definer -- nobody but the owner touches the tables
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return query select * from ragdb_internal.put_given(corpus, documents, force, false);
-end $$;
-comment on function ragdb.put_documents is
-  'Stores documents with their chunks, at most 10000, in one transaction and returns a row for '
-  'each: its position from 0, its identity, chunks, tokens and event, whether it was there '
-  'already, and the milliseconds of the whole call. What is there already is not written again '
-  'unless force is true. A document is {"doc_cid", "uri", "media_type", "size_bytes", "chunking": '
-  '{…}, "chunks": [{"text", "start", "end", "tokens", "page", "heading": […], "citation": {"uri", '
-  '"locator", …}}], "title", "language", "metadata": {…}, "external_id", "source_name", "pages", '
-  '"etag", "root", "adopt", "links": [{"chunk", "target"}]}; those from "title" on, "page", '
-  '"heading" and "citation" may be missing. A source that came from another root, or that is a '
-  'conversation and would be a plain document, is refused unless "adopt" is true. Raises RG400, '
-  'RG401, RG404, RG409, RG412, RG413.';
-
-create or replace function ragdb.put_document(
-  corpus text, doc_cid text, uri text, chunks jsonb, chunking jsonb, title text default null,
-  language text default null, media_type text default 'text/plain', metadata jsonb default '{}',
-  external_id text default null, source_name text default '', size_bytes bigint default null,
-  pages integer default null, etag text default null, links jsonb default '[]',
-  force boolean default false)
-returns setof ragdb.put_result
-language sql rows 1
-begin atomic
-  select * from ragdb.put_documents(
-    put_document.corpus,
-    jsonb_build_array(jsonb_build_object(
-      'doc_cid', put_document.doc_cid, 'uri', put_document.uri, 'chunks', put_document.chunks,
-      'chunking', put_document.chunking, 'title', put_document.title,
-      'language', put_document.language, 'media_type', put_document.media_type,
-      'metadata', put_document.metadata, 'external_id', put_document.external_id,
-      'source_name', put_document.source_name, 'pages', put_document.pages,
-      'etag', put_document.etag, 'links', put_document.links,
-      'size_bytes', coalesce(
-        put_document.size_bytes,
-        (select sum(octet_length(c ->> 'text')) from jsonb_array_elements(
-          case jsonb_typeof(put_document.chunks) when 'array' then put_document.chunks end) c),
-        0))),
-    put_document.force);
-end;
-comment on function ragdb.put_document is
-  'Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of its '
-  'chunks. Raises RG400, RG401, RG404, RG409, RG412.';

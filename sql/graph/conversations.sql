@@ -156,25 +156,6 @@ begin
     where e.ctid = o.ctid;
 end $$;
 
--- Returns the sessions of the conversations found at some sources. All turns of a conversation are
--- of one session.
-create or replace function ragdb_internal.sessions_at_sources(corpus_id integer, uris text[])
-returns text[]
-language sql stable parallel safe
-return array(
-  select distinct t.session_id
-  from pg_catalog.unnest(sessions_at_sources.uris) u (uri)
-    cross join lateral (
-      select h.doc_no from ragdb.document_sources h
-      where h.corpus_id = sessions_at_sources.corpus_id and h.uri = u.uri offset 0) s
-    cross join lateral (
-      select h.chunk_no from ragdb.chunks h
-      where h.corpus_id = sessions_at_sources.corpus_id and h.doc_no = s.doc_no and h.ordinal = 0
-      offset 0) c
-    cross join lateral (
-      select h.session_id from ragdb.turns h
-      where h.corpus_id = sessions_at_sources.corpus_id and h.chunk_no = c.chunk_no offset 0) t);
-
 -- Returns the sessions of conversations that come under another one. Their turns elsewhere stay.
 create or replace function ragdb_internal.sessions_left(corpus_id integer, conversations jsonb)
 returns text[]

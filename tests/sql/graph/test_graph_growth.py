@@ -16,6 +16,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.conftest import Connection
+from tests.documents import text_document
 from tests.sql.conversations import conversation, message, put, uuid
 from tests.sql.embedded_chat import VECTORS
 
@@ -100,7 +101,7 @@ def made(db: Connection, turns: Sequence[dict[str, Any]]) -> dict[str, list[Any]
     }
 
 
-@pytest.mark.parametrize("act", ["deleted", "of another session"])
+@pytest.mark.parametrize("act", ["deleted", "of another session", "a text"])
 def test_what_is_left_of_a_session_is_what_it_would_be_without_what_went(
     any_db: Connection, act: str
 ) -> None:
@@ -115,6 +116,9 @@ def test_what_is_left_of_a_session_is_what_it_would_be_without_what_went(
     append(any_db, "chat", [more[0] | {"parents": [uuid(2)]}, more[1]])
     if act == "deleted":
         any_db.execute("select ragdb.delete_source('chat', 'chat.jsonl#s1')")
+    elif act == "a text":
+        text = text_document("chat.jsonl#s1", "Of a kite.", adopt=True)
+        any_db.execute("select ragdb.put_documents('chat', %s)", (json.dumps([text]),))
     else:
         put(any_db, "chat", conversation([message(5)]) | {"session": "s2"})
     left = any_db.execute(TURN, {"corpus": "chat"}).fetchall()
