@@ -128,9 +128,11 @@ begin
       and (verify_step.state is null or v."check" = verify_step.state ->> 'check')
     order by v.place limit 1;
   if not found then
-    raise exception 'none of these checks is quick'
+    raise exception '%', case when verify_step.state is null then 'none of these checks is quick'
+        else 'state is of no step of this verification' end
       using errcode = 'RG400', detail = 'a quick verification leaves out what reads all rows',
-        hint = 'leave out quick';
+        hint = case when verify_step.state is null then 'leave out quick'
+          else 'pass what the step before returned, with the checks and quick that it had' end;
   end if;
   v_made := ragdb_internal.verified_step(
     "check", v_step, nullif(verify_step.state -> 'after', 'null'), verify_step.most);

@@ -654,6 +654,13 @@ def test_a_verification_that_cannot_be_is_refused(db: Connection, call: str) -> 
     assert caught.value.diag.message_hint
 
 
+@pytest.mark.parametrize("state", ["{}", "[]", '{"check": "documents"}'])
+def test_a_state_of_another_verification_is_named_so(db: Connection, state: str) -> None:
+    with pytest.raises(psycopg.Error, match="state is of no step of this verification") as caught:
+        db.execute("select * from ragdb.verify_step(%s, 4000, true)", (state,))
+    assert caught.value.sqlstate == "RG400"
+
+
 def test_only_an_admin_verifies(db: Connection) -> None:
     db.execute("set local role admin")
     assert db.execute("select count(*) from ragdb.verify(quick => true)").fetchone()
