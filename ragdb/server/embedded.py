@@ -15,16 +15,7 @@ from psycopg.pq import PGconn, Ping
 
 from ragdb.client.connecting import connect
 from ragdb.server import migrate, prepare, roles, scripts
-from ragdb.server.postgres import (
-    PORT,
-    EmbeddedError,
-    Say,
-    SetupError,
-    home,
-    initialise,
-    launch,
-    run,
-)
+from ragdb.server.postgres import PORT, EmbeddedError, Say, home, initialise, launch, run
 
 LOGIN = DATABASE = "ragdb"
 # with others, which variables may set, libpq takes a server that runs for one that does not answer
@@ -189,6 +180,12 @@ def _install(superuser: str) -> None:
         prepare.prepare(connection)
 
 
+class NoPlace(EmbeddedError):
+    """There is no folder for it; the message says what to do."""
+
+    hint = ""
+
+
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[None]:
     """Hold the one right to start, stop or install the server of a data folder."""
@@ -201,7 +198,7 @@ def _lock(folder: Path) -> Iterator[None]:
             folder.parent.chmod(0o755 if os.geteuid() == 0 else 0o700)
         lock.acquire()
     except OSError as error:
-        raise SetupError(
+        raise NoPlace(
             f"the embedded server cannot be kept in {folder.parent}: {error.strerror};"
             " set RAGDB_HOME to a folder that you may write to, or name a database with --dsn"
         ) from None

@@ -45,12 +45,6 @@ class EmbeddedError(Exception):
     hint = "`ragdb doctor` looks for the cause"
 
 
-class SetupError(EmbeddedError):
-    """What it needs is not there; the message says what to do."""
-
-    hint = ""
-
-
 def home() -> Path:
     """The folder of everything embedded: RAGDB_HOME, or per user; as root never under a home."""
     named = os.environ.get("RAGDB_HOME")
@@ -64,7 +58,7 @@ def home() -> Path:
         folder = platformdirs.user_data_path("ragdb")
         if folder.is_absolute():  # before 4.11 it is left as ~
             return folder
-    raise SetupError(
+    raise EmbeddedError(
         "there is no home folder to keep the embedded server in; set RAGDB_HOME to a folder"
         " that you may write to, or name a database with --dsn"
     )
@@ -83,12 +77,12 @@ def binary(name: str, version: int = 18) -> Path:
 def initialise(folder: Path, version: int) -> None:
     """Make a data folder beside its place and move it there whole."""
     if str(folder) != os.fsencode(folder).decode(errors="replace"):
-        raise SetupError(  # no client could name its socket
+        raise EmbeddedError(  # no client could name its socket
             f"the server cannot be kept in {folder}, whose name is not UTF-8;"
             " set RAGDB_HOME to another folder"
         )
     if found := re.search('["$`]', str(folder)):
-        raise SetupError(  # pg_ctl hands it to a shell
+        raise EmbeddedError(  # pg_ctl hands it to a shell
             f"the server cannot be kept in {folder}, whose name has a {found[0]};"
             " set RAGDB_HOME to another folder"
         )
@@ -100,7 +94,7 @@ def initialise(folder: Path, version: int) -> None:
         shutil.chown(draft, _system_user())
         for parent in draft.parents:
             if not parent.stat().st_mode & 0o001:
-                raise SetupError(
+                raise EmbeddedError(
                     f"{parent} cannot be entered by user {SYSTEM_USER}, as which root runs"
                     " the server; set RAGDB_HOME to a folder outside it"
                 )
@@ -120,7 +114,7 @@ def initialise(folder: Path, version: int) -> None:
         draft.rename(folder)
     except OSError as error:
         shutil.rmtree(draft)
-        raise SetupError(
+        raise EmbeddedError(
             f"a data folder cannot be put into {folder}: {error.strerror}; move what is there away,"
             " or set RAGDB_HOME to another folder"
         ) from None
@@ -205,7 +199,7 @@ def _socket_folder(folder: Path) -> Path:
         os.chown(short, owner, -1, follow_symlinks=False)
     found = short.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & 0o077:
-        raise SetupError(
+        raise EmbeddedError(
             f"{short} is not a folder that only the server's user may enter; remove it,"
             " or set RAGDB_HOME to a shorter path"
         )
@@ -248,7 +242,7 @@ def _check_named() -> None:
     try:
         pwd.getpwuid(os.geteuid())
     except KeyError:
-        raise SetupError(
+        raise EmbeddedError(
             f"user {os.geteuid()} of this system has no name, which PostgreSQL asks for;"
             " give it a line in /etc/passwd, or name a database with --dsn"
         ) from None
@@ -263,7 +257,7 @@ def _system_user() -> str:
     except (OSError, subprocess.CalledProcessError) as error:
         # another process may have made it meanwhile
         if not _has_system_user():
-            raise SetupError(
+            raise EmbeddedError(
                 f"user {SYSTEM_USER}, as which root runs the server, cannot be made ({error});"
                 " make it, or run ragdb as another user than root"
             ) from None
