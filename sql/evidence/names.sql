@@ -91,6 +91,11 @@ return (
           '(?![[:alnum:]]|[.,][0-9])', 'g') r
       where pg_catalog.translate(q.question, '0123456789', '') <> q.question) m);
 
+-- Returns the pattern of what stands before a word within a sentence: another in small letters.
+create or replace function ragdb_internal.within_sentence() returns text
+language sql immutable parallel safe
+return E'(?<![^[:space:](])[a-z][a-z-]*,?[ \\n]+';
+
 -- Tells whether texts write a word in small letters as a name, as Uvicorn: within sentences more
 -- than once with a capital, alone and in no longer name, and no less often than in small letters.
 -- To look for a word is dear, and few words have a capital anywhere.
@@ -100,7 +105,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_before constant text := E'(?<![^[:space:](])[a-z][a-z-]*,?[ \\n]+';
+  v_before constant text := ragdb_internal.within_sentence();
   v_first constant text := upper(left(word, 1) collate "C") || substr(word, 2);
   v_all constant text := upper(word collate "C");
   v_capital integer;
@@ -123,14 +128,10 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_texts text;
-begin
-  if config = 'german' then
-    return null;
-  end if;
-  v_texts := (
+  v_texts constant text := (
     select string_agg(c.chunk ->> 'text', E'\n')
-    from jsonb_array_elements(evidence -> 'chunks') c (chunk));
+    from jsonb_array_elements(evidence -> 'chunks') c (chunk) where config <> 'german');
+begin
   return (
     select string_agg(q.word, ' ')
     from string_to_table(translate(asked, '?,;:!()"', ''), ' ') q (word)
@@ -184,7 +185,7 @@ begin
     where lower(q.word collate "C") = any (v_folders)
       and (q.n > 1 and q.word <> lower(q.word collate "C") or not exists (
         select from jsonb_array_elements(evidence -> 'chunks') c (chunk)
-        where c.chunk ->> 'text' ~ (E'(?<![^[:space:](])[a-z][a-z-]*,?[ \\n]+'
+        where c.chunk ->> 'text' ~ (ragdb_internal.within_sentence()
           || lower(q.word collate "C") || '(?![[:alnum:]_-])'))));
   return case when v_names is null then '{}' else tsvector_to_array(
     ragdb_internal.lexemes(lower(v_names collate "C"), config)) end;
