@@ -3458,10 +3458,12 @@ class Functions(Caller):
         lexical_weight: float | None = None,
     ) -> Rows[rows.SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
-        promoted from them (atoms and proposals, by their words), and returns the k best with
-        their plane, what they rest on, and the state of what was promoted: current, stale
-        (its evidence is gone or says something else) or tampered. Raises what ragdb.search
-        raises.
+        promoted from them (atoms and proposals), and returns the k best with their plane,
+        what they rest on, and the state of what was promoted: current, stale (its evidence is
+        gone or says something else) or tampered. A statement is scored as a chunk is; its
+        meaning is that of the nearest chunk that it rests on, by rrf its ranks are those
+        among statements, and all of its chunks have to meet a filter. Raises what
+        ragdb.search raises.
         """
         return self._rows(calls.SEARCH_DUAL, rows.SearchDualRow, locals())
 
