@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import psycopg
@@ -17,6 +18,10 @@ ALIVE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
+
+# Milliseconds after which a server looks whether the client of a statement is still there. By
+# itself it does not look, and would go on with what a killed client asked for, and commit it.
+LOOKED_AFTER = 2_000
 
 # the forms of times that psycopg reads, by the names under which a server and a pooler report them
 FORMS = {"DateStyle": "ISO", "IntervalStyle": "postgres"}
@@ -75,12 +80,15 @@ def in_turns(
     """Have a program of ragdb wait for another writer and go on, whatever its role has as default.
 
     Under `repeatable read` and `serializable` it would end with 40001 instead. `most` is how many
-    seconds it waits where its role has no lock_timeout. Behind a pooler, where the session is not
-    its own, a statement outside of a transaction still has the defaults.
+    seconds it waits where its role has no lock_timeout. A program that is killed has its statement
+    end, where the server's machine can tell. Behind a pooler, where the session is not its own, a
+    statement outside of a transaction still has the defaults.
     """
     connection.isolation_level = IsolationLevel.READ_COMMITTED
     if connection.autocommit and not is_pooled(connection):
         connection.execute("set default_transaction_isolation = 'read committed'")
+        with contextlib.suppress(psycopg.errors.InvalidParameterValue):  # Windows cannot
+            connection.execute(f"set client_connection_check_interval = {LOOKED_AFTER}")
         if most is not None and connection.execute("show lock_timeout").fetchall() == [("0",)]:
             connection.execute(f"set lock_timeout = '{most}s'")
     return connection
