@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ragdb.database import Database
-    from ragdb.server.scripts import Connection
+    from ragdb.server.roles import Connection
 
 
 LITTLE = 2 * 2**30  # bytes

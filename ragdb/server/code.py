@@ -10,7 +10,7 @@ from ragdb.server.roles import OWNER, SCHEMAS
 from ragdb.server.scripts import chapters, run, stamp
 
 if TYPE_CHECKING:
-    from ragdb.server.scripts import Connection
+    from ragdb.server.roles import Connection
 
 
 class InUse(Exception):

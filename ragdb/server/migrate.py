@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import DBAPIError
 
     from ragdb.server.postgres import Say
-    from ragdb.server.scripts import Connection
+    from ragdb.server.roles import Connection
 
 
 TRIES = 5

@@ -20,7 +20,7 @@ from ragdb.server.roles import (
 from ragdb.server.scripts import is_there, lost_tables, renamed
 
 if TYPE_CHECKING:
-    from ragdb.server.scripts import Connection
+    from ragdb.server.roles import Connection
 
 MIN_SERVER = 16
 MIN_VECTOR = (0, 8)

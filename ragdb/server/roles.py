@@ -9,7 +9,9 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragdb.server.scripts import Connection
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
 
 OWNER = "ragdb_owner"
 

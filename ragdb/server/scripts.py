@@ -9,7 +9,7 @@ import hashlib
 import re
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragdb.server.roles import SCHEMAS
 from ragdb.version import __version__
@@ -17,9 +17,7 @@ from ragdb.version import __version__
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    import psycopg
-
-    Connection = psycopg.Connection[Any]
+    from ragdb.server.roles import Connection
 
 _STAMP = re.compile(r"ragdb (\d+(?:\.\d+)*), source \w+$")
 
