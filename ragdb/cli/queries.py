@@ -24,7 +24,7 @@ _ENDS = re.compile(r'\s*(?:"(?:[^"]|"")*"|[^",;\t\n]*)([,;\t])')
 
 def judgements(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Labels by query. TREC has four columns, BEIR three below a heading."""
-    labels: dict[str, list[dict[str, Any]]] = {}
+    grades: dict[str, dict[str, int]] = {}
     for number, line in enumerate(io.StringIO(_read(path)), 1):
         row = line.split("\t") if "\t" in line else line.split()
         row = [part.strip() for part in row]
@@ -36,8 +36,22 @@ def judgements(path: Path) -> dict[str, list[dict[str, Any]]]:
                 f"{path}:{number}: not a judgement",
                 hint="query, (iteration,) document, grade; a grade is a whole number",
             )
-        labels.setdefault(row[0], []).append({"source": row[-2], "grade": int(grade[1])})
-    return labels
+        query, source = row[0], row[-2]
+        before = grades.setdefault(query, {}).setdefault(source, int(grade[1]))
+        if before != int(grade[1]):
+            raise _twice(f"{path}:{number}", query, source, before, grade[1])
+    return {
+        query: [{"source": source, "grade": grade} for source, grade in judged.items()]
+        for query, judged in grades.items()
+    }
+
+
+def _twice(where: str, query: str, source: str, *grades: object) -> Failure:
+    graded = " and ".join(map(str, grades))
+    return Failure(
+        f"{where}: query {query!r} has the document {source!r} twice, with grades {graded}",
+        hint="leave one of them out",
+    )
 
 
 def _read(path: Path, newline: str | None = None) -> str:
@@ -57,8 +71,24 @@ def cases(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[
     table = path.suffix.lower() in (".tsv", ".csv")
     text = _read(path, "" if table else None)
     for case in _rows(path, text) if table else _records(path, io.StringIO(text)):
-        case["labels"] += labels.get(case["name"], ())
+        _judge(case, labels.get(case["name"], ()), path)
         yield case
+
+
+def _judge(case: dict[str, Any], judged: Iterable[dict[str, Any]], path: Path) -> None:
+    """Give a case the labels that it does not have yet. Raises Failure."""
+    grades = {
+        str(label.get("source")): 1 if label.get("grade") is None else label["grade"]
+        for label in case["labels"]
+        if isinstance(label, dict) and label.get("start") is None
+    }
+    for label in judged:
+        source, grade = label["source"], label["grade"]
+        if source not in grades:
+            case["labels"].append(label)
+        elif grades[source] != grade:
+            where = f"{path} and the judgements"
+            raise _twice(where, case["name"], source, grades[source], grade)
 
 
 def _rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
@@ -99,13 +129,17 @@ def _records(path: Path, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             if record.get("origin") == "contract":
                 continue
             listed = "origin" in record
-            yield {
-                "name": str(record["name" if listed else "_id"]),
-                "query": record["query" if listed else "text"],
-                "tags": record.get("tags") or [],
-                "labels": [*(record.get("labels") or ())],
-            }
-            continue
+            name = record["name" if listed else "_id"]
+            if isinstance(name, str | int | float) and not isinstance(name, bool):
+                yield {
+                    "name": str(name),
+                    "query": record["query" if listed else "text"],
+                    "tags": record.get("tags") or [],
+                    "asserts": record.get("asserts") or [],
+                    "labels": [*(record.get("labels") or ())],
+                }
+                continue
+            wrong = "has an id that is neither a text nor a number"
         except KeyError as error:
             wrong = f"has no {error}"
         except (TypeError, AttributeError):

@@ -98,6 +98,24 @@ begin atomic
   union all select b.* from ragdb_internal.breaches_of_rerankers(items) b;
 end;
 
+-- Returns breaches by nodes in words, in the order of their lines.
+create or replace function ragdb_internal.told_breaches(items ragdb_internal.contract_item[],
+  breaches ragdb_internal.breach[])
+returns table (rule text, severity text, node text, line integer, "column" integer, message text,
+  hint text)
+language sql immutable parallel safe
+begin atomic
+  select b.rule, w.severity, i.node, i.line,
+    coalesce(ragdb_internal.whole(i.columns ->> b.key, 1, 10000000)::integer, i."column"),
+    pg_catalog.format(w.message, variadic b.title || b.details),
+    case when b.nearest is null then pg_catalog.format(w.hint, variadic b.title || b.details)
+      else 'did you mean ' || b.nearest || '?' end
+  from pg_catalog.unnest(breaches) b
+    join ragdb_internal.rule_words() w on w.words = b.words
+    left join pg_catalog.unnest(items) i on i.node_no = b.node_no
+  order by i.line nulls first, 5, w.severity, b.rule, 6;
+end;
+
 -- Definer: it looks at rerankers, and at those corpora and recorded scores that the caller may
 -- read. Its plans are kept for the next contract: to make them takes longer than to validate one.
 create or replace function ragdb.validate_contract(contract jsonb)
@@ -125,16 +143,7 @@ begin
     v_items := array(select i from ragdb_internal.contract_items(contract) i);
     v_breaches := array(select b from ragdb_internal.contract_breaches(v_items) b);
   end if;
-  return query
-    select b.rule, w.severity, i.node, i.line,
-      coalesce(ragdb_internal.whole(i.columns ->> b.key, 1, 10000000)::integer, i."column"),
-      format(w.message, variadic b.title || b.details),
-      case when b.nearest is null then format(w.hint, variadic b.title || b.details)
-        else 'did you mean ' || b.nearest || '?' end
-    from unnest(v_breaches) b
-      join ragdb_internal.rule_words() w on w.words = b.words
-      left join unnest(v_items) i on i.node_no = b.node_no
-    order by i.line nulls first, 5, w.severity, b.rule, 6;
+  return query select t.* from ragdb_internal.told_breaches(v_items, v_breaches) t;
 end $$;
 comment on function ragdb.validate_contract(jsonb) is
   'Returns everything that is wrong with a contract, {"contract": name, "nodes": [{"node", "keys", '

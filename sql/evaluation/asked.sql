@@ -106,8 +106,9 @@ return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
   || case when source is null then '[]' else pg_catalog.jsonb_build_array(
     pg_catalog.jsonb_build_object('kind', 'sourceEq', 'required', true, 'value', source)) end;
 
--- Refuses a question that is blank or too long. Raises RG400, RG413.
-create or replace function ragdb_internal.check_asked(query text, source text) returns void
+-- Refuses a question that is blank or too long, and tags that are null. Raises RG400, RG413.
+create or replace function ragdb_internal.check_asked(query text, source text, tags text[])
+  returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -115,6 +116,10 @@ begin
   if coalesce(query, '') !~ E'\\S' then
     raise exception 'query is blank'
       using errcode = 'RG400', detail = 'a case asks something', hint = 'give the question';
+  elsif array_position(tags, null) is not null then
+    raise exception 'tag % is null', array_position(tags, null)
+      using errcode = 'RG400', detail = 'a run selects cases by their tags',
+        hint = 'give texts, or no tags: the tag is asked then';
   elsif length(query) > 10000 or length(source) > 2048 then
     raise exception 'query or source is too long'
       using errcode = 'RG413',
@@ -136,7 +141,7 @@ declare
   v_name text;
   v_source constant text := ragdb_internal.without_dot(source);
 begin
-  perform ragdb_internal.check_asked(query, source);
+  perform ragdb_internal.check_asked(query, source, tags);
   v_held := ragdb_internal.locked_eval(rag, eval);
   v_eval := v_held.node;
   v_corpus := v_held.corpus;

@@ -144,7 +144,8 @@ begin
     select c.case_no, c.name, c.origin, c.query, c.tags, c.k, c.min_score, c.anchor, c.policy,
       c.expected, c.asserts, coalesce((
         select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('source', l.source,
-          'start', l.start_offset, 'end', l.end_offset, 'grade', l.grade)) order by l.label_no)
+          'start', l.start_offset, 'end', l.end_offset, 'grade', l.grade,
+          'sha256', encode(l.span_hash, 'hex'))) order by l.label_no)
         from ragdb.eval_labels l
         where l.corpus_id = v_corpus_id and l.rag = (v_setting.eval).rag
           and l.eval = (v_setting.eval).name and l.name = c.name), '[]')
@@ -156,7 +157,8 @@ comment on function ragdb.list_eval_cases is
   'Lists the cases of an eval (the only one of the rag unless named) in the order in which a run '
   'takes them: origin is contract, imported or asked; expected is what a contract holds the case '
   'to (topK, minScore, chunkCount, sources), asserts what is tested beside it, labels what should '
-  'be found. A page begins after a case_no, and has at most count (1 to 10000; null: all). Raises '
+  'be found (sha256: that of the characters of a span as it was labelled, without white space). '
+  'A page begins after a case_no, and has at most count (1 to 10000; null: all). Raises '
   'RG400, RG404, RG417, RG441.';
 
 -- Refuses a run of a reranked retriever without scores, and scores of another form. Raises RG415,

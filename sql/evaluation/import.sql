@@ -1,79 +1,25 @@
 -- Cases and labels that a user gives an eval of a contract, in place of those given before.
 
--- Whether JSON is a label: a source, a whole grade, and a span 0 <= start < end or none.
-create or replace function ragdb_internal.is_label(label jsonb) returns boolean
-language sql immutable parallel safe
-return pg_catalog.jsonb_typeof(label) = 'object'
-  and coalesce(label ->> 'source', '') ~ '\S'
-  and ragdb_internal.whole(coalesce(label ->> 'grade', '1'), -1000, 1000) is not null
-  and (label ->> 'start' is null) = (label ->> 'end' is null)
-  and (label ->> 'start' is null or coalesce(ragdb_internal.whole(label ->> 'start', 0, 1e9)
-    < ragdb_internal.whole(label ->> 'end', 0, 1e9), false));
-
--- Refuses what is not a list of cases with labels. Raises RG442.
-create or replace function ragdb_internal.check_imported_cases(cases jsonb) returns void
-language plpgsql immutable parallel safe
+-- Stores imported cases without their labels and returns how many there are.
+create or replace function ragdb_internal.insert_cases(corpus_id integer,
+  declared ragdb.contract_nodes, cases jsonb, asserts ragdb_internal.contract_item[])
+  returns bigint
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_form constant text :=
-    '[{"name", "query", "tags": […], "labels": [{"source", "start", "end", "grade"}]}]';
-  v_wrong record;
+  v_count bigint;
 begin
-  if jsonb_typeof(cases) is distinct from 'array' then
-    raise exception 'cases is not a list'
-      using errcode = 'RG442', detail = 'it is ' || coalesce(jsonb_typeof(cases), 'null'),
-        hint = v_form;
-  end if;
-  for v_wrong in
-    select c.n, case
-      when jsonb_typeof(c.v) <> 'object' then 'is not an object'
-      when coalesce(c.v ->> 'name', '') !~ E'\\S' then 'has no name'
-      when length(c.v ->> 'name') > 200 then 'has a name of more than 200 characters'
-      when coalesce(c.v ->> 'query', '') !~ E'\\S' then 'has no query'
-      when jsonb_typeof(coalesce(c.v -> 'tags', '[]')) <> 'array'
-        or jsonb_typeof(coalesce(c.v -> 'labels', '[]')) <> 'array'
-        then 'has tags or labels that are not a list'
-      when row_number() over (partition by c.v ->> 'name' order by c.n) > 1
-        then 'has the name of another'
-      when exists (select from jsonb_array_elements(coalesce(c.v -> 'labels', '[]')) l
-          where not ragdb_internal.is_label(l))
-        then 'has a label without a source, a whole grade, or a span 0 <= start < end'
-      when exists (select from jsonb_array_elements(coalesce(c.v -> 'labels', '[]')) l
-          group by l ->> 'source', l ->> 'start', l ->> 'end' having count(*) > 1)
-        then 'has a label twice'
-      end as why, ragdb_internal.quote(c.v ->> 'name') as name
-    from jsonb_array_elements(cases) with ordinality c (v, n) order by c.n
-  loop
-    continue when v_wrong.why is null;
-    raise exception 'case %', concat_ws(' ', v_wrong.n, v_wrong.name, v_wrong.why)
-      using errcode = 'RG442', detail = 'nothing was imported', hint = v_form;
-  end loop;
-end $$;
-
--- Refuses to import a case whose name a case of the contract has. Raises RG442.
-create or replace function ragdb_internal.check_not_declared(corpus_id integer,
-  declared ragdb.contract_nodes, cases jsonb) returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_taken record;
-begin
-  select i.n, c.name, c.contract into v_taken
-    from jsonb_array_elements(cases) with ordinality i (v, n)
-      join ragdb.eval_cases c on c.corpus_id = check_not_declared.corpus_id
-        and c.rag = declared.rag and c.eval = declared.name and c.name = i.v ->> 'name'
-        and c.origin = 'contract'
-    order by i.n limit 1;
-  if found then
-    raise exception 'case % has the name % of a case of the contract', v_taken.n,
-        ragdb_internal.quote(v_taken.name)
-      using errcode = 'RG442',
-        detail = 'contract ' || ragdb_internal.quote(v_taken.contract)
-          || ' declares it; nothing was imported',
-        hint = 'give the case another name, or change the contract and apply it';
-  end if;
+  insert into ragdb.eval_cases (corpus_id, rag, eval, name, origin, ordinal, query, tags, asserts)
+    select insert_cases.corpus_id, declared.rag, declared.name, c.v ->> 'name', 'imported', c.n,
+      c.v ->> 'query', ragdb_internal.texts(ragdb_internal.json_part(c.v, 'tags', 'array')),
+      coalesce(a.stored, '[]')
+    from jsonb_array_elements(cases) with ordinality c (v, n)
+      left join (
+        select i.line, jsonb_agg(ragdb_internal.stored_keys(i) order by i.node_no) as stored
+        from unnest(asserts) i group by i.line) a on a.line = c.n;
+  get diagnostics v_count = row_count;
+  return v_count;
 end $$;
 
 -- Stores the labels of imported cases and returns how many there are.
@@ -87,17 +33,14 @@ declare
 begin
   insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, start_offset,
     end_offset, grade, span_hash)
-    select insert_labels.corpus_id, declared.rag, declared.name, c.v ->> 'name', l.n,
-      l.v ->> 'source', (l.v ->> 'start')::integer, (l.v ->> 'end')::integer,
-      coalesce((l.v ->> 'grade')::integer, 1),
+    select insert_labels.corpus_id, declared.rag, declared.name, c.v ->> 'name', l.label_no,
+      l.source, l.start_offset, l.end_offset, l.grade,
       -- a span that cannot be found has no text, and is stale until it has
-      case when l.v ->> 'start' is not null then coalesce(ragdb_internal.span_hash(
-        d.part_id, d.doc_no, (l.v ->> 'start')::integer, (l.v ->> 'end')::integer), '') end
+      case when l.start_offset is not null then coalesce(l.text_hash,
+        ragdb_internal.span_hash(d.part_id, d.doc_no, l.start_offset, l.end_offset), '') end
     from jsonb_array_elements(cases) c (v)
-      cross join lateral jsonb_array_elements(coalesce(c.v -> 'labels', '[]'))
-        with ordinality l (v, n)
-      cross join lateral ragdb_internal.labelled_document(
-        insert_labels.corpus_id, l.v ->> 'source') d;
+      cross join lateral ragdb_internal.imported_labels(c.v) l
+      cross join lateral ragdb_internal.labelled_document(insert_labels.corpus_id, l.source) d;
   get diagnostics v_count = row_count;
   return v_count;
 end $$;
@@ -114,8 +57,7 @@ begin atomic
       and l.eval = (stale_labels.declared).name)
   select array(
     select pg_catalog.format('%s of case %s',
-      ragdb_internal.quote(
-        g.source || coalesce('#' || g.start_offset || '-' || g.end_offset, '')),
+      ragdb_internal.quote(ragdb_internal.label_item(g.source, g.start_offset, g.end_offset)),
       ragdb_internal.quote(g.name))
     from pg_catalog.unnest(ragdb_internal.resolved_labels(stale_labels.corpus_id, array(
         select row(g.n, g.label_no, g.source, g.start_offset, g.end_offset, g.grade, g.span_hash,
@@ -148,9 +90,12 @@ declare
   v_held record;
   v_eval ragdb.contract_nodes;
   v_corpus ragdb.corpora;
+  v_asserts ragdb_internal.contract_item[];
   v_stale text[];
 begin
   perform ragdb_internal.check_imported_cases(cases);
+  v_asserts := array(select a from ragdb_internal.imported_asserts(cases) a);
+  perform ragdb_internal.check_imported_asserts(cases, v_asserts);
   v_held := ragdb_internal.locked_eval(rag, eval);
   v_eval := v_held.node;
   v_corpus := v_held.corpus;
@@ -160,12 +105,7 @@ begin
     and c.eval = v_eval.name
     and (c.origin = 'imported' or exists (
       select from jsonb_array_elements(cases) i where i ->> 'name' = c.name));
-  insert into ragdb.eval_cases (corpus_id, rag, eval, name, origin, ordinal, query, tags)
-    select v_corpus.corpus_id, v_eval.rag, v_eval.name, c.v ->> 'name', 'imported', c.n,
-      c.v ->> 'query',
-      array(select t from jsonb_array_elements_text(coalesce(c.v -> 'tags', '[]')) t)
-    from jsonb_array_elements(cases) with ordinality c (v, n);
-  get diagnostics case_count = row_count;
+  case_count := ragdb_internal.insert_cases(v_corpus.corpus_id, v_eval, cases, v_asserts);
   label_count := ragdb_internal.insert_labels(v_corpus.corpus_id, v_eval, cases);
   perform ragdb_internal.record_state('cases', v_corpus.corpus_id,
     jsonb_build_array(v_eval.rag, v_eval.name)::text);
@@ -175,8 +115,9 @@ begin
   return next;
 end $$;
 comment on function ragdb.import_eval is
-  'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", '
-  '"start", "end", "grade"}]}], in place of those imported before, while the cases of the '
-  'contract, whose names are taken, and of ragdb.add_eval_case stay; a label is of a document (uri '
-  'or external id) or of a span of its characters, and survives another chunking. Raises RG400, '
-  'RG401, RG404, RG441, RG442.';
+  'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "asserts", "labels": '
+  '[{"source", "start", "end", "grade"}]}], in place of those imported before, while the cases of '
+  'the contract, whose names are taken, and of ragdb.add_eval_case stay; asserts are what a '
+  'ragAssert of a contract has, a label is of a document (uri or external id) or of a span of its '
+  'characters, and survives another chunking. A span that has a sha256, as ragdb.list_eval_cases '
+  'lists it, is stale unless its text has that. Raises RG400, RG401, RG404, RG441, RG442.';

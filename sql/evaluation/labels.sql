@@ -20,6 +20,13 @@ return (
     from ragdb.chunks k where k.corpus_id = span_hash.corpus_id and k.doc_no = span_hash.doc_no
       and k.start_offset < span_hash.end_offset and k.end_offset > span_hash.start_offset) c);
 
+-- Returns what files of TREC and messages call a label.
+create or replace function ragdb_internal.label_item(source text, start_offset integer,
+  end_offset integer) returns text
+language sql immutable parallel safe
+return label_item.source
+  || coalesce('#' || label_item.start_offset || '-' || label_item.end_offset, '');
+
 -- Returns the document of a uri or external id in a corpus or its parts; null when there is none.
 create or replace function ragdb_internal.labelled_document(corpus_id integer, source text,
   out part_id integer, out doc_no integer)
@@ -92,9 +99,8 @@ begin atomic
   ), spans as materialized (
     select distinct l.case_no from l where l.start_offset is not null
   ), pairs as materialized (
-    select h.case_no, h.rank, l.label_no, l.grade, l.source
-      || case when l.start_offset is null then ''
-        else '#' || l.start_offset || '-' || l.end_offset end as item
+    select h.case_no, h.rank, l.label_no, l.grade,
+      ragdb_internal.label_item(l.source, l.start_offset, l.end_offset) as item
     from h join l on l.case_no = h.case_no and l.part_id = h.part_id and l.doc_no = h.doc_no
     where l.start_offset is null
       or (l.start_offset < h.end_offset and h.start_offset < l.end_offset)

@@ -44,12 +44,37 @@ comment on function ragdb.assert_run_passed is
   'Does nothing for a run that passed: in a script that stops at errors it is the gate. Raises '
   'RG443, RG444.';
 
--- Returns a text without white space, which ends a column of TREC. All of Unicode's, by its
--- numbers: what \s is depends on the locale, and readers split at more.
+-- Returns a text without white space, which ends a column of TREC; one that has some is told from
+-- others by digits of its hash. All of Unicode's, by its numbers: what \s is depends on the locale,
+-- and readers split at more.
 create or replace function ragdb_internal.one_word(text text) returns text
 language sql immutable parallel safe
-return pg_catalog.regexp_replace(one_word.text, U&'[\0009-\000D\001C-\0020\0085\00A0\1680'
-  '\2000-\200A\2028\2029\202F\205F\3000]+', '_', 'g');
+return (
+  select w.word || case when w.word = one_word.text then '' else '~' || pg_catalog.left(
+    pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(one_word.text)), 'hex'), 8) end
+  from pg_catalog.regexp_replace(one_word.text, U&'[\0009-\000D\001C-\0020\0085\00A0\1680'
+    '\2000-\200A\2028\2029\202F\205F\3000]+', '_', 'g') w (word));
+
+-- Returns the labels of the cases of a run as files of TREC have them: those that measure, each
+-- document or span under one name, and the stale ones.
+create or replace function ragdb_internal.exported_labels(run ragdb.eval_runs)
+returns setof ragdb_internal.eval_label
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_labels constant ragdb_internal.eval_label[] := ragdb_internal.resolved_labels(run.corpus_id,
+    array(
+      select row(c.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade,
+        l.span_hash, null, null, null)::ragdb_internal.eval_label
+      from ragdb.eval_case_results c
+        join ragdb.eval_labels l on l.corpus_id = c.corpus_id and l.rag = run.rag
+          and l.eval = run.eval and l.name = c.name
+      where c.corpus_id = run.corpus_id and c.run_id = run.run_id and c.kind = 'case'));
+begin
+  return query select m.* from ragdb_internal.measuring_labels(v_labels) m;
+  return query select l.* from unnest(v_labels) l where l.is_stale;
+end $$;
 
 -- Scores are made of the rank and strictly decrease: evaluators of TREC break ties each in their
 -- own way.
@@ -71,20 +96,18 @@ begin
       when 'run' then ' Q0 ' || ragdb_internal.one_word(i.item) || ' ' || i.rank || ' '
         || to_char(1 / (i.rank::numeric + 1), 'FM0.000000000') || ' ragdb'
       else ' 0 ' || ragdb_internal.one_word(i.item) || ' ' || i.grade end
-    from ragdb.eval_case_results c
-      cross join lateral (
-        select t.rank, t.item, t.grade from ragdb.eval_items t
-        where what = 'run' and t.corpus_id = c.corpus_id and t.run_id = c.run_id
-          and t.case_no = c.case_no
-        union all
-        select l.label_no, l.source || case when l.start_offset is null then ''
-          else '#' || l.start_offset || '-' || l.end_offset end, l.grade
-        from ragdb.eval_labels l
-        where what = 'qrels' and l.corpus_id = c.corpus_id and l.rag = v_run.rag
-          and l.eval = v_run.eval and l.name = c.name) i
-    where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id and c.kind = 'case'
+    from (
+      select t.case_no, t.rank, t.item, t.grade from ragdb.eval_items t
+      where what = 'run' and t.corpus_id = v_run.corpus_id and t.run_id = v_run.run_id
+      union all
+      select l.case_no, l.label_no,
+        ragdb_internal.label_item(l.source, l.start_offset, l.end_offset), l.grade
+      from ragdb_internal.exported_labels(v_run) l where what = 'qrels') i
+      join ragdb.eval_case_results c on c.corpus_id = v_run.corpus_id
+        and c.run_id = v_run.run_id and c.kind = 'case' and c.case_no = i.case_no
     order by c.case_no, i.rank;
 end $$;
 comment on function ragdb.export_trec is
   'Returns the lines of a TREC run file, or of the qrels of the labels of its cases, among them '
-  'the sources that a contract gives a case. Raises RG400, RG443.';
+  'the sources that a contract gives a case; of the labels of one document or span the one that '
+  'measures. In a name white space is _, and ~ and digits of its hash end it. Raises RG400, RG443.';

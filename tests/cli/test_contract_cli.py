@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -228,6 +229,43 @@ def test_a_judgement_in_the_first_line_is_no_heading(tmp_path: Path) -> None:
         judgements(qrels)
 
 
+APPLIED = (
+    "corpus name=c\nretriever name=R corpus=c topK=5\nrag name=A retriever=R\n"
+    "  ragEval name=V metric=mrr threshold=0.5\n"
+)
+
+
+def test_a_judgement_that_is_given_twice_counts_once(run: Run, tmp_path: Path) -> None:
+    contract, queries, qrels = (tmp_path / name for name in ("c.kern", "q.jsonl", "qrels.tsv"))
+    contract.write_text(APPLIED)
+    assert run("apply", contract).exit_code == 0
+    labels = [{"source": "1"}, {"source": "2", "grade": 2}, {"source": "3", "start": 0, "end": 4}]
+    queries.write_text(json.dumps({"_id": 7, "text": "word", "labels": labels}) + "\n")
+    qrels.write_text("7\t1\t1\n7\t2\t2\n7\t2\t2.0\n7\t3\t1\n7\t4\t0\n")
+    given = ("eval", "import", "A", "V", "--queries", queries, "--qrels", qrels)
+    assert run(*given).exit_code == 0
+    (case,) = _cases(run)
+    found = [(label["source"], label["grade"], "start" in label) for label in case["labels"]]
+    assert found == [("1", 1, 0), ("2", 2, 0), ("3", 1, 1), ("3", 1, 0), ("4", 0, 0)]
+    qrels.write_text("7\t1\t3\n")
+    other = run(*given)
+    assert (other.exit_code, "'7' has the document '1' twice, with grades 1 and 3" in other.stderr) == (2, True)  # fmt: skip
+    qrels.write_text("7 0 1 1\n7 0 1 0\n")
+    other = run(*given)
+    assert (other.exit_code, "qrels.tsv:2: query '7' has the document '1'" in other.stderr) == (2, True)  # fmt: skip
+    assert _cases(run) == [case]
+
+
+@pytest.mark.parametrize("name", ["null", "true", '["a"]', '{"a": 1}'])
+def test_an_id_that_is_neither_a_text_nor_a_number_is_refused(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    queries = tmp_path / "q.jsonl"
+    queries.write_text(f'{{"_id": {name}, "text": "word"}}\n')
+    done = run("eval", "import", "A", "V", "--queries", queries)
+    assert (done.exit_code, "q.jsonl:1" in done.stderr) == (2, True)
+
+
 def test_a_file_without_a_query_leaves_what_was_imported(run: Run, tmp_path: Path) -> None:
     contract, queries = tmp_path / "c.kern", tmp_path / "queries.jsonl"
     contract.write_text(
@@ -247,7 +285,7 @@ def test_a_file_without_a_query_leaves_what_was_imported(run: Run, tmp_path: Pat
 
 
 def test_the_cases_that_are_listed_are_imported_in_another_database(
-    run: Run, tmp_path: Path
+    run: Run, clone: str, tmp_path: Path
 ) -> None:
     contract = tmp_path / "c.kern"
     contract.write_text(
@@ -262,19 +300,22 @@ def test_the_cases_that_are_listed_are_imported_in_another_database(
     given = {"_id": "q1", "text": "word1", "tags": ["easy"], "labels": [label]}
     queries.write_text(json.dumps(given) + "\n")
     assert run("eval", "import", "A", "V", "--queries", queries).exit_code == 0
+    with ragdb.connect(clone) as db:
+        db.add_eval_case("A", "V", "word2", "d.txt")
     before = _cases(run)
+    assert [case["origin"] for case in before] == ["contract", "imported", "asked"]
     listed = tmp_path / "cases.jsonl"
     listed.write_text(run("eval", "cases", "A", "--format", "ndjson").stdout)
     queries.write_text('{"_id": "q2", "text": "word2"}\n')
     assert run("eval", "import", "A", "V", "--queries", queries).exit_code == 0
-    assert [c["name"] for c in _cases(run)] == ["own", "q2"]
+    assert [c["name"] for c in _cases(run)] == ["own", "q2", before[2]["name"]]
     done = run("eval", "import", "A", "V", "--queries", listed, "--json")
-    assert json.loads(done.stdout) == {"case_count": 1, "label_count": 1, "stale_labels": 0}
-    assert _cases(run) == before
+    assert json.loads(done.stdout) == {"case_count": 2, "label_count": 2, "stale_labels": 0}
+    assert _cases(run) == [*before[:2], before[2] | {"origin": "imported"}]
 
 
-def _cases(run: Run) -> list[dict[str, object]]:
-    cases: list[dict[str, object]] = json.loads(run("eval", "cases", "A", "--json").stdout)
+def _cases(run: Run) -> list[dict[str, Any]]:
+    cases: list[dict[str, Any]] = json.loads(run("eval", "cases", "A", "--json").stdout)
     return cases
 
 

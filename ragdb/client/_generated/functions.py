@@ -1331,7 +1331,9 @@ class Functions(Caller):
 
     def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         """Returns the lines of a TREC run file, or of the qrels of the labels of its cases,
-        among them the sources that a contract gives a case. Raises RG400, RG443.
+        among them the sources that a contract gives a case; of the labels of one document or
+        span the one that measures. In a name white space is _, and ~ and digits of its hash
+        end it. Raises RG400, RG443.
         """
         return self._values(calls.EXPORT_TREC, locals())
 
@@ -1688,11 +1690,13 @@ class Functions(Caller):
         return self._value(calls.IMPORT_EMBEDDINGS, locals())
 
     def import_eval(self, rag: str, eval: str, cases: Any) -> rows.ImportEvalRow:
-        """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
-        [{"source", "start", "end", "grade"}]}], in place of those imported before, while the
-        cases of the contract, whose names are taken, and of ragdb.add_eval_case stay; a label
-        is of a document (uri or external id) or of a span of its characters, and survives
-        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
+        """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "asserts",
+        "labels": [{"source", "start", "end", "grade"}]}], in place of those imported before,
+        while the cases of the contract, whose names are taken, and of ragdb.add_eval_case
+        stay; asserts are what a ragAssert of a contract has, a label is of a document (uri or
+        external id) or of a span of its characters, and survives another chunking. A span
+        that has a sha256, as ragdb.list_eval_cases lists it, is stale unless its text has
+        that. Raises RG400, RG401, RG404, RG441, RG442.
         """
         return self._row(calls.IMPORT_EVAL, rows.ImportEvalRow, locals())
 
@@ -1977,7 +1981,8 @@ class Functions(Caller):
         """Lists the cases of an eval (the only one of the rag unless named) in the order in
         which a run takes them: origin is contract, imported or asked; expected is what a
         contract holds the case to (topK, minScore, chunkCount, sources), asserts what is
-        tested beside it, labels what should be found. A page begins after a case_no, and has
+        tested beside it, labels what should be found (sha256: that of the characters of a
+        span as it was labelled, without white space). A page begins after a case_no, and has
         at most count (1 to 10000; null: all). Raises RG400, RG404, RG417, RG441.
         """
         return self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, locals())
