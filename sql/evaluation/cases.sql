@@ -145,7 +145,7 @@ begin
       c.expected, c.asserts, coalesce((
         select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('source', l.source,
           'start', l.start_offset, 'end', l.end_offset, 'grade', l.grade,
-          'sha256', encode(l.span_hash, 'hex'))) order by l.label_no)
+          'sha256', nullif(encode(l.span_hash, 'hex'), ''))) order by l.label_no)
         from ragdb.eval_labels l
         where l.corpus_id = v_corpus_id and l.rag = (v_setting.eval).rag
           and l.eval = (v_setting.eval).name and l.name = c.name), '[]')

@@ -17,7 +17,7 @@ return coalesce(pg_catalog.jsonb_typeof(label) = 'object'
   and (label ->> 'start' is null or ragdb_internal.label_number(label, 'start', 0, 1e9)
     < ragdb_internal.label_number(label, 'end', 0, 1e9))
   and (label ->> 'sha256' is null
-    or label ->> 'start' is not null and label ->> 'sha256' ~ '^([0-9a-f]{64})?$'), false);
+    or label ->> 'start' is not null and label ->> 'sha256' ~ '^[0-9a-f]{64}$'), false);
 
 -- Returns the first label of an imported case that is none, and why, in words.
 create or replace function ragdb_internal.wrong_label("case" jsonb) returns text

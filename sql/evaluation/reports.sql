@@ -76,6 +76,27 @@ begin
   return query select l.* from unnest(v_labels) l where l.is_stale;
 end $$;
 
+-- Returns the rows of a file of TREC: those of some labels, or of what a run ranked where they are
+-- null. Hashed: of a run that is newer than the statistics the planner believes that it has a case,
+-- and would go through all its items for each.
+create or replace function ragdb_internal.exported_items(run ragdb.eval_runs,
+  labels ragdb_internal.eval_label[])
+returns table (case_no integer, name text, rank integer, item text, grade integer)
+language sql stable parallel safe
+set enable_nestloop = off
+begin atomic
+  select c.case_no, c.name, i.rank, i.item, i.grade
+  from (
+    select t.case_no, t.rank, t.item, t.grade from ragdb.eval_items t
+    where labels is null and t.corpus_id = (run).corpus_id and t.run_id = (run).run_id
+    union all
+    select l.case_no, l.label_no,
+      ragdb_internal.label_item(l.source, l.start_offset, l.end_offset), l.grade
+    from pg_catalog.unnest(labels) l) i
+    join ragdb.eval_case_results c on c.corpus_id = (run).corpus_id and c.run_id = (run).run_id
+      and c.kind = 'case' and c.case_no = i.case_no;
+end;
+
 -- Scores are made of the rank and strictly decrease: evaluators of TREC break ties each in their
 -- own way.
 create or replace function ragdb.export_trec(run_id uuid, what text default 'run')
@@ -85,27 +106,23 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+  v_labels ragdb_internal.eval_label[];
 begin
   if what is null or what not in ('run', 'qrels') then
     raise exception 'what is %', ragdb_internal.quote(what)
       using errcode = 'RG400', detail = 'an export is of what was ranked, or of the labels',
         hint = 'run or qrels';
   end if;
+  if what = 'qrels' then
+    v_labels := array(select l from ragdb_internal.exported_labels(v_run) l);
+  end if;
   return query
-    select ragdb_internal.one_word(c.name) || case what
+    select ragdb_internal.one_word(i.name) || case what
       when 'run' then ' Q0 ' || ragdb_internal.one_word(i.item) || ' ' || i.rank || ' '
         || to_char(1 / (i.rank::numeric + 1), 'FM0.000000000') || ' ragdb'
       else ' 0 ' || ragdb_internal.one_word(i.item) || ' ' || i.grade end
-    from (
-      select t.case_no, t.rank, t.item, t.grade from ragdb.eval_items t
-      where what = 'run' and t.corpus_id = v_run.corpus_id and t.run_id = v_run.run_id
-      union all
-      select l.case_no, l.label_no,
-        ragdb_internal.label_item(l.source, l.start_offset, l.end_offset), l.grade
-      from ragdb_internal.exported_labels(v_run) l where what = 'qrels') i
-      join ragdb.eval_case_results c on c.corpus_id = v_run.corpus_id
-        and c.run_id = v_run.run_id and c.kind = 'case' and c.case_no = i.case_no
-    order by c.case_no, i.rank;
+    from ragdb_internal.exported_items(v_run, v_labels) i
+    order by i.case_no, i.rank;
 end $$;
 comment on function ragdb.export_trec is
   'Returns the lines of a TREC run file, or of the qrels of the labels of its cases, among them '

@@ -147,8 +147,10 @@ def test_a_span_that_was_stale_is_stale_where_the_listed_cases_are_imported(
     before = listed(docs)
     assert importing(docs, before) == (1, 2, 2)
     assert listed(docs) == before
-    put(docs, {"docs/late.md": TEXTS["docs/late.md"]})
+    put(docs, {"docs/late.md": TEXTS["docs/late.md"], "docs/gone.md": "what had never been there"})
     assert run(docs)["stale_labels"] == 1
+    # nobody knew its text
+    assert importing(docs, before) == (1, 2, 0)
 
 
 def test_files_of_trec_keep_names_apart(docs: Connection) -> None:
