@@ -129,6 +129,17 @@ begin
   end if;
 end $$;
 
+-- Returns the source of the document that a case of a question names, as hits have it: by its id
+-- too, where it is there already.
+create or replace function ragdb_internal.asked_source(corpus_id integer, source text) returns text
+language sql stable parallel safe
+return coalesce((
+  select d.source
+  from ragdb_internal.labelled_document(asked_source.corpus_id,
+      ragdb_internal.without_dot(asked_source.source)) f
+    join ragdb.documents d on d.corpus_id = f.part_id and d.doc_no = f.doc_no),
+  ragdb_internal.without_dot(asked_source.source));
+
 create or replace function ragdb.add_eval_case(rag text, eval text, query text,
   source text default null, tags text[] default null) returns text
 language plpgsql security definer
@@ -139,7 +150,7 @@ declare
   v_eval ragdb.contract_nodes;
   v_corpus ragdb.corpora;
   v_name text;
-  v_source constant text := ragdb_internal.without_dot(source);
+  v_source text;
 begin
   perform ragdb_internal.check_asked(query, source, tags);
   v_held := ragdb_internal.locked_eval(rag, eval);
@@ -152,6 +163,7 @@ begin
     return v_name;
   end if;
   v_name := ragdb_internal.free_case_name(v_corpus.corpus_id, v_eval, query);
+  v_source := ragdb_internal.asked_source(v_corpus.corpus_id, source);
   insert into ragdb.eval_cases (corpus_id, rag, eval, name, origin, ordinal, query, tags, asserts,
       asked_at)
     select v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 'asked',

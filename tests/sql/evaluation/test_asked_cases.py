@@ -55,6 +55,12 @@ def test_its_source_may_begin_with_a_dot_as_that_of_a_contract(docs: Connection)
     assert one(docs, labelled, QUESTION) == [{"source": "docs/parking.md", "grade": 1}]
 
 
+def test_its_source_may_be_the_id_of_a_document(docs: Connection) -> None:
+    put(docs, {"docs/parking.md": "you may leave a van behind the hall"}, external_id="parking")
+    one(docs, ADD, None, QUESTION, "parking")
+    assert case_of(docs, run(docs)["run_id"], QUESTION) == "passed"
+
+
 def test_the_floor_of_the_gate_is_what_a_first_hit_has_to_reach(docs: Connection) -> None:
     put(docs, {"docs/other.md": "leave it, van"})
     one(docs, ADD, "V", QUESTION, None)
