@@ -48,6 +48,32 @@ return array(
           and (y.message = x.message or x.code <> 'ASSERTION_FAIL') and y.passed) end
   order by c.case_no, x.assert_no);
 
+-- Returns the cases that found something in a baseline and nothing in a run, in words, where
+-- neither labels nor assertions judge them. Such a case has no metric: those of the others would be
+-- all that is compared, and could be better than before. All is hashed, as the metrics are.
+create or replace function ragdb_internal.lost_cases(baseline ragdb.eval_runs, run ragdb.eval_runs)
+  returns text[]
+language sql stable parallel safe
+set enable_nestloop = off
+return array(
+  select pg_catalog.format('%s: found chunks and finds none now', c.name)
+  from ragdb.eval_case_results c
+    join ragdb.eval_case_results o on o.corpus_id = (baseline).corpus_id
+      and o.run_id = (baseline).run_id and o.kind = c.kind and o.name = c.name
+  where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id and c.kind = 'case'
+    and c.hits = 0 and o.hits > 0
+    and not exists (select from ragdb.eval_metrics m where m.corpus_id = c.corpus_id
+      and m.run_id = c.run_id and m.case_no = c.case_no)
+    and not exists (select from ragdb.eval_assert_results x where x.corpus_id = c.corpus_id
+      and x.run_id = c.run_id and x.case_no = c.case_no and x.required)
+  order by c.case_no);
+
+-- Returns what of the cases is a regression by itself, whatever the metrics say.
+create or replace function ragdb_internal.broken_cases(baseline ragdb.eval_runs,
+  run ragdb.eval_runs) returns text[]
+language sql stable parallel safe
+return ragdb_internal.broken_assertions(baseline, run) || ragdb_internal.lost_cases(baseline, run);
+
 -- Returns for each metric the differences of the cases that a baseline (a) and a run (b) both have,
 -- in billionths, and their means and standard deviation. In whole billionths: sums of whole numbers
 -- do not depend on their order. All is hashed: of runs that are newer than the statistics the
@@ -186,7 +212,7 @@ begin
   if baseline is not null then
     v_baseline := ragdb.get_eval_run(baseline);
     v_differ := ragdb_internal.incomparable(v_baseline, v_run);
-    v_broken := ragdb_internal.broken_assertions(v_baseline, v_run);
+    v_broken := ragdb_internal.broken_cases(v_baseline, v_run);
     v_unfit := case when v_differ <> '{}' then 'incomparable'
       when v_run.stale_labels > 0 or v_baseline.stale_labels > 0 then 'stale_labels' end;
     v_metrics := array(select m from ragdb_internal.compared_metrics(v_baseline, v_run, seed,
@@ -209,7 +235,8 @@ end $$;
 comment on function ragdb.compare_runs is
   'Compares a run with a baseline: the verdict of all (metric null) and of each metric, improved, '
   'regressed, within_noise, inconclusive, incomparable, stale_labels or no_baseline. A required '
-  'assertion that passed and fails now is a regression; a metric is one by a paired sign-flip test '
-  '(resamples 100 to 100000, decided by the seed, Holm over metrics) beyond the tolerance (0 to 1, '
-  'at least 2 % of the baseline). smallest_effect is null where there are too few cases to tell '
-  'any. Raises RG400, RG443.';
+  'assertion that passed and fails now is a regression, and so is a case that found something and '
+  'finds nothing now where neither labels nor assertions judge it; a metric is one by a paired '
+  'sign-flip test (resamples 100 to 100000, decided by the seed, Holm over metrics) beyond the '
+  'tolerance (0 to 1, at least 2 % of the baseline). smallest_effect is null where there are too '
+  'few cases to tell any. Raises RG400, RG443.';

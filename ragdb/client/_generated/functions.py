@@ -597,11 +597,12 @@ class Functions(Caller):
     ) -> Rows[rows.CompareRunsRow]:
         """Compares a run with a baseline: the verdict of all (metric null) and of each metric,
         improved, regressed, within_noise, inconclusive, incomparable, stale_labels or
-        no_baseline. A required assertion that passed and fails now is a regression; a metric
-        is one by a paired sign-flip test (resamples 100 to 100000, decided by the seed, Holm
-        over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline).
-        smallest_effect is null where there are too few cases to tell any. Raises RG400,
-        RG443.
+        no_baseline. A required assertion that passed and fails now is a regression, and so is
+        a case that found something and finds nothing now where neither labels nor assertions
+        judge it; a metric is one by a paired sign-flip test (resamples 100 to 100000, decided
+        by the seed, Holm over metrics) beyond the tolerance (0 to 1, at least 2 % of the
+        baseline). smallest_effect is null where there are too few cases to tell any. Raises
+        RG400, RG443.
         """
         return self._rows(calls.COMPARE_RUNS, rows.CompareRunsRow, locals())
 

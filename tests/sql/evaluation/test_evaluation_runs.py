@@ -719,6 +719,34 @@ def compare(db: Connection, one: Any, other: Any) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
+def test_a_case_that_nothing_judges_and_that_finds_nothing_any_more_is_a_regression(
+    any_db: Connection,
+) -> None:
+    asserted = "\n      ragAssert kind=latencyLte valueMs=1000000 required=true"
+    cases = (
+        CASE.format(name="bare", query="refund", keys="")
+        + CASE.format(name="still", query="shipping of parcels", keys="")
+        + CASE.format(name="asserted", query="refund", keys=asserted)
+    )
+
+    def ran(cases: str, min_score: int) -> Any:
+        scored = contract(cases).replace("topK=5", f"topK=5 minScore={min_score}")
+        return run(any_db, scored)["run_id"]
+
+    before, after = (ran(cases, min_score) for min_score in (0, 1))
+    assert compare(any_db, before, after)[0][1:] == (
+        "regressed",
+        "passed before and fails now: bare: found chunks and finds none now",
+    )
+    assert compare(any_db, after, before)[0][1] != "regressed"
+    # a label says that what is gone was not wanted
+    labels = [{"source": "docs/shipping.md"}]
+    apply(any_db, contract(""))
+    importing(any_db, [{"name": "q", "query": "refund", "labels": labels}])
+    before, after = (ran("", min_score) for min_score in (0, 1))
+    assert compare(any_db, before, after)[0][1] == "within_noise"
+
+
 def labelled(db: Connection, k: int, n: int = 20) -> Any:
     """A run over n cases, each with a document that ranks fifth."""
     apply(db, contract("", k=k))
