@@ -170,7 +170,8 @@ def import_(
     queries: Annotated[
         Path,
         typer.Option(
-            help="JSONL with _id, text and optional labels, or CSV or TSV with id and text."
+            help="JSONL with _id, text and optional tags, labels and asserts, or CSV or TSV "
+            "with id and text."
         ),
     ],
     qrels: Annotated[
@@ -182,8 +183,9 @@ def import_(
 ) -> None:
     """Import queries and labels as the cases of an eval. They replace earlier imported cases.
 
-    A record may contain labels of spans: {"source", "start", "end", "grade"}. What
-    `ragdb eval cases --format ndjson` prints is read too, without the cases of the contract.
+    A record may contain labels of spans, {"source", "start", "end", "grade"}, and what is asserted,
+    {"kind", "value", "required"}. What `ragdb eval cases --format ndjson` prints is read too,
+    without the cases of the contract.
     """
     labels = given.judgements(qrels) if qrels else {}
     cases = list(given.cases(queries, labels))
