@@ -153,10 +153,11 @@ begin atomic
       case when h.sd = 0 then 1 else compared_metrics.resamples end) s;
 end;
 
--- Returns the verdict of a comparison of two runs by that of its metrics and by the assertions that
--- broke.
+-- Returns the verdict of a comparison of two runs by that of its metrics and by what broke. The
+-- least score and the share of what was judged count only as the metric of the eval: they say
+-- nothing of how good a ranking is, and fall with each hit more that is asked for.
 create or replace function ragdb_internal.compared_verdict(unfit text, broken text[],
-  metrics ragdb_internal.compared_metric[]) returns text
+  metrics ragdb_internal.compared_metric[], asked text) returns text
 language sql immutable parallel safe
 return (
   select case
@@ -165,7 +166,10 @@ return (
     when 'improved' = any (v.verdicts) then 'improved'
     when 'inconclusive' = any (v.verdicts) then 'inconclusive'
     else 'within_noise' end
-  from (select array(select m.verdict from pg_catalog.unnest(metrics) m) as verdicts) v);
+  from (select array(
+      select m.verdict from pg_catalog.unnest(metrics) m
+      where m.metric = asked or m.metric <> 'min_relevance' and m.metric not like 'judged@%')
+    as verdicts) v);
 
 -- Returns in words what two runs differ in and which assertions broke; null for neither.
 create or replace function ragdb_internal.compared_detail(differ text[], broken text[])
@@ -217,7 +221,7 @@ begin
       when v_run.stale_labels > 0 or v_baseline.stale_labels > 0 then 'stale_labels' end;
     v_metrics := array(select m from ragdb_internal.compared_metrics(v_baseline, v_run, seed,
       resamples, tolerance, v_unfit) m);
-    verdict := ragdb_internal.compared_verdict(v_unfit, v_broken, v_metrics);
+    verdict := ragdb_internal.compared_verdict(v_unfit, v_broken, v_metrics, v_run.metric);
     detail := ragdb_internal.compared_detail(v_differ, v_broken);
   end if;
   return next;
@@ -238,5 +242,6 @@ comment on function ragdb.compare_runs is
   'assertion that passed and fails now is a regression, and so is a case that found something and '
   'finds nothing now where neither labels nor assertions judge it; a metric is one by a paired '
   'sign-flip test (resamples 100 to 100000, decided by the seed, Holm over metrics) beyond the '
-  'tolerance (0 to 1, at least 2 % of the baseline). smallest_effect is null where there are too '
-  'few cases to tell any. Raises RG400, RG443.';
+  'tolerance (0 to 1, at least 2 % of the baseline); min_relevance and judged@k count for all only '
+  'where the eval has that metric. smallest_effect is null where there are too few cases to tell '
+  'any. Raises RG400, RG443.';

@@ -601,7 +601,8 @@ class Functions(Caller):
         a case that found something and finds nothing now where neither labels nor assertions
         judge it; a metric is one by a paired sign-flip test (resamples 100 to 100000, decided
         by the seed, Holm over metrics) beyond the tolerance (0 to 1, at least 2 % of the
-        baseline). smallest_effect is null where there are too few cases to tell any. Raises
+        baseline); min_relevance and judged@k count for all only where the eval has that
+        metric. smallest_effect is null where there are too few cases to tell any. Raises
         RG400, RG443.
         """
         return self._rows(calls.COMPARE_RUNS, rows.CompareRunsRow, locals())

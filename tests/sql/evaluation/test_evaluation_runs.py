@@ -808,6 +808,25 @@ def test_two_per_cent_of_the_baseline_are_no_regression(db: Connection) -> None:
         assert {m: v for m, v, _ in compare(db, good, bad)}["recall@5"] == verdict
 
 
+def test_what_says_nothing_of_quality_decides_only_where_the_eval_asks_for_it(
+    db: Connection,
+) -> None:
+    """The least score and the share that was judged fall with each hit more."""
+    good, bad = labelled(db, 5), labelled(db, 5)
+    db.execute("alter table ragdb.eval_metrics disable trigger user")
+    db.execute("alter table ragdb.eval_runs disable trigger user")
+    db.execute(
+        "update ragdb.eval_metrics set value = value - 0.2"
+        " where run_id = %s and metric in ('min_relevance', 'judged@5')",
+        (bad,),
+    )
+    verdicts = {metric: verdict for metric, verdict, _ in compare(db, good, bad)}
+    assert verdicts[None] == "within_noise"
+    assert {m for m, v in verdicts.items() if v == "regressed"} == {"min_relevance", "judged@5"}
+    db.execute("update ragdb.eval_runs set metric = 'judged@5' where run_id = %s", (bad,))
+    assert compare(db, good, bad)[0][1] == "regressed"
+
+
 def test_a_required_assertion_that_fails_now_is_a_regression(any_db: Connection) -> None:
     text = contract(REFUNDS + "      ragAssert kind=chunkCountEq count=1 required=true\n", k=5)
     good = run(any_db, text)["run_id"]
