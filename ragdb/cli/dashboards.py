@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 from typing import Annotated
@@ -53,6 +54,7 @@ def export(
     """
     if for_ is not None and for_ not in PARTS:
         raise Failure(f"--for is {for_[:80]!r}", hint=f"it is one of {', '.join(PARTS)}")
+    _check(uri)
     parts = PARTS[for_] if for_ else tuple(part for of in PARTS.values() for part in of)
     files = {name: data for name, data in _files(uri).items() if name.startswith(parts)}
     there = [name for name in files if (folder / name).exists()]
@@ -71,6 +73,18 @@ def export(
             raise Failure(f"{path} cannot be written: {error.strerror}") from None
     session.lines("file", [str(folder / name) for name in files])
     session.note(f"wrote {counted(len(files), 'file')}; see docs/bi.md")
+
+
+def _check(uri: str) -> None:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        is_known = make_url(uri).get_backend_name() == "postgresql"
+    except (ArgumentError, ValueError):  # a port that is not a number
+        is_known = False
+    if not is_known or not re.fullmatch(r"[!-~]+", uri):
+        raise Failure("--uri is not the address of a PostgreSQL database", hint=f"as in {URI}")
 
 
 def _files(uri: str) -> dict[str, bytes]:

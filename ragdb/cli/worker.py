@@ -23,7 +23,7 @@ Lease = Annotated[
     float,
     typer.Option(min=1, max=86_400, help="Seconds until the claims of a killed worker expire."),
 ]
-Batch = Annotated[int, typer.Option(help="Inputs per claim, 1 to 10000.")]
+Batch = Annotated[int, typer.Option(min=1, max=10_000, help="Inputs per claim.")]
 
 
 def register(app: typer.Typer) -> None:

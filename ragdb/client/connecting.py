@@ -26,6 +26,12 @@ LOOKED_AFTER = 2_000
 # the forms of times that psycopg reads, by the names under which a server and a pooler report them
 FORMS = {"DateStyle": "ISO", "IntervalStyle": "postgres"}
 
+# by which a score comes as it was computed, in a session of one's own
+EXACT = (
+    "select set_config('extra_float_digits', '1', false)"
+    " where current_setting('extra_float_digits')::integer < 1 and pg_backend_pid() = {}"
+)
+
 # what a call is told where the schema is of another version than this package
 OTHER_SCHEMA = (
     psycopg.errors.InvalidSchemaName,
@@ -65,10 +71,12 @@ async def aconnect(conninfo: str, **given: Any) -> psycopg.AsyncConnection[Any]:
 
 def have_forms(connection: psycopg.BaseConnection[Any]) -> None:
     """Have times come in FORMS, whatever a role or a database has set: psycopg reads no others.
+    And have numbers come with all their digits.
 
-    It asks the server only where that said otherwise, and in no transaction, which might be
-    rolled back.
+    It asks in no transaction, which might be rolled back. What a server does not report of itself
+    is not set behind a pooler, where the next client would have it.
     """
+    connection.pgconn.exec_(EXACT.format(connection.info.backend_pid).encode())
     for name, form in FORMS.items():
         if (connection.info.parameter_status(name) or form).split(",")[0] != form:
             connection.pgconn.exec_(f"set {name} = {form}".encode())

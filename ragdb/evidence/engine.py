@@ -134,8 +134,10 @@ class Engine:
         self, question: str, evidence: Sequence[RetrievedChunk], policy: RagPolicy
     ) -> None:
         """Check what the caller gives before anything is looked up: the task may require both."""
+        if self.contract is None or self.contract.input_schema is None:
+            return
         given: dict[str, Any] = {"question": question}
-        if evidence and self.contract is not None:
+        if evidence:
             pack = build_evidence_pack(
                 evidence, "context", max_context=policy.max_context, unit=policy.unit
             )

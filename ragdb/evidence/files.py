@@ -42,8 +42,9 @@ class KeywordContextRetriever:
 
     Files rank by how many words of the query their path and first line have, then their first
     128 KiB, then by path. Links are not followed; folders of tools and files that may hold secrets
-    are never opened, nor read are binary files. A chunk is a file, or its beginning where the
-    share of the budget (`budget_chars` // the number of chunks, in bytes of UTF-8) is smaller.
+    are never opened, nor read are binary files. A chunk is a file, or its beginning where its share
+    of the budget (`budget_chars`, in bytes of UTF-8) is smaller. The shares are equal, and what
+    small files leave of theirs goes to the others.
     """
 
     def __init__(self, repo_path: str | PathLike[str], budget_chars: int = 8000) -> None:
@@ -59,9 +60,10 @@ class KeywordContextRetriever:
         best = heapq.nsmallest(query.top_k, self._ranked(asked)) if asked else []
         most = len(asked) * (len(asked) + 2)
         chunks = []
-        for head, body, path, text in best:
-            data = text.encode()[: self.budget // len(best)]
-            excerpt = data.decode(errors="ignore")
+        texts = [text.encode() for *_, text in best]
+        shares = _shares([len(text) for text in texts], self.budget)
+        for (head, body, path, _), text, share in zip(best, texts, shares, strict=True):
+            excerpt = text[:share].decode(errors="ignore")
             if excerpt:
                 score = (-head * (len(asked) + 1) - body) / most
                 chunks.append(RetrievedChunk(path, path, excerpt, score))
@@ -91,6 +93,20 @@ class KeywordContextRetriever:
                     yield from self._files(Path(entry.path))
             elif entry.is_file(follow_symlinks=False) and not _matches(entry.name, SECRET_FILES):
                 yield Path(entry.path)
+
+
+def _shares(sizes: list[int], budget: int) -> list[int]:
+    """How much of a budget each size gets.
+
+    >>> _shares([100, 1, 100], 21)
+    [10, 1, 10]
+    """
+    shares = list(sizes)
+    places = sorted(range(len(sizes)), key=sizes.__getitem__)  # the small ones leave some
+    for done, place in enumerate(places):
+        shares[place] = min(sizes[place], budget // (len(sizes) - done))
+        budget -= shares[place]
+    return shares
 
 
 def _is_text(name: str) -> bool:

@@ -95,10 +95,11 @@ def owned_otherwise(owner: str) -> NotReady:
 
 def check_whole(connection: Connection) -> None:
     """Raise NotReady where tables are missing that were there, or are under another name."""
-    if schema := renamed(connection):
+    if found := renamed(connection):
+        name, own = found[0]
         raise NotReady(
-            f"schema {schema} is that of ragdb under another name, under which nothing of it works",
-            [f"alter schema {schema} rename to ragdb;"],
+            f"schema {name} is {own} under another name, under which nothing of ragdb works",
+            [f"alter schema {name} rename to {own};" for name, own in found],
         )
     if lost := lost_tables(connection):
         named = ", ".join(lost[:MOST_NAMED]) + (", …" if len(lost) > MOST_NAMED else "")

@@ -130,14 +130,21 @@ def is_current(connection: Connection) -> bool:
     ).fetchone() == (len(SCHEMAS),)
 
 
-def renamed(connection: Connection) -> str | None:
-    """The schema with the stamp of ragdb and another name, quoted, where none has that name."""
-    row = connection.execute(
-        "select quote_ident(nspname) from pg_namespace"
-        " where obj_description(oid, 'pg_namespace') ~ %s and to_regnamespace('ragdb') is null",
-        (_STAMP.pattern,),
-    ).fetchone()
-    return row[0] if row else None
+def renamed(connection: Connection) -> list[tuple[str, str]]:
+    """The schemas of ragdb under another name: that one, quoted, and their own, which none has.
+
+    They are known by their comments, of which that of schema ragdb is the stamp.
+    """
+    known = {"ragdb": _STAMP.pattern}
+    for text in chapters().values():
+        for name, said in re.findall(r"^comment on schema (\w+) is '(.+)';$", text, re.MULTILINE):
+            known[name] = f"^{re.escape(said)}$"
+    return connection.execute(
+        "select quote_ident(n.nspname), own from unnest(%s::text[], %s::text[]) k (own, said)"
+        " join pg_namespace n on obj_description(n.oid, 'pg_namespace') ~ said"
+        " where not exists (select from pg_namespace where nspname = own) order by 1",
+        (list(known), list(known.values())),
+    ).fetchall()
 
 
 def lost_tables(connection: Connection) -> list[str]:

@@ -70,6 +70,10 @@ def test_one_is_exported_alone_for_a_database_of_ones_own(tmp_path: Path) -> Non
     refused = ragdb("dashboards", "export", str(tmp_path), "--for", "excel")
     assert refused.returncode == 2
     assert "metabase" in refused.stderr
+    for wrong in ("nonsense", "mysql://me@host/db", "postgresql://me@host:x/db", f"{uri} #", ""):
+        refused = ragdb("dashboards", "export", str(tmp_path / "no"), "--uri", wrong)
+        assert refused.returncode == 2, wrong
+        assert "--uri" in refused.stderr
 
 
 def test_alerts_ask_what_bi_reader_may_and_stand_beside_their_dashboards(busy: str) -> None:

@@ -122,9 +122,11 @@ def test_corpora_are_listed_by_pages(run: Run, clone: str) -> None:
         ["worker", "--lease", "inf"],
         ["embed", "--lease", "inf"],
         ["serve", "--port", "0", "--max-lag", "nan"],
+        ["worker", "--batch", "0"],
+        ["reembed", "docs", "--model", "m", "--batch", "10001"],
     ],
 )
-def test_what_is_not_a_number_of_seconds_or_days_is_refused(call: list[str]) -> None:
+def test_a_number_out_of_range_is_refused_before_anything_is_done(call: list[str]) -> None:
     refused = CliRunner().invoke(app, call)
     assert (refused.exit_code, call[-2] in refused.stderr) == (2, True)
 

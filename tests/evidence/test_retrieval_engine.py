@@ -210,6 +210,14 @@ def test_an_empty_question_and_an_unknown_mode_are_refused(base: Database) -> No
         Engine(base).run(QUESTION, mode="maybe")  # type: ignore[arg-type]
 
 
+def test_evidence_of_a_contract_without_a_schema_is_packed_by_the_database_alone(
+    base: Database,
+) -> None:
+    contract = TaskContract("t", "1", supports_rag=True)
+    with pytest.raises(InvalidArgument, match="max_context is 1"):
+        Engine(base, contract=contract).run(QUESTION, [GOOD], max_context=1)
+
+
 def test_the_input_of_a_task_is_that_of_the_database(base: Database) -> None:
     asked: list[dict[str, Any]] = []
 

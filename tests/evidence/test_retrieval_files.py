@@ -181,6 +181,13 @@ def test_binary_files_are_skipped_and_long_ones_previewed(tmp_path: Path) -> Non
     assert retriever.retrieve(RetrievalQuery("hidden")) == ()
 
 
+def test_what_small_files_leave_of_the_budget_goes_to_the_others(tmp_path: Path) -> None:
+    for name, words in {"a": 1, "b": 9, "c": 99}.items():
+        (tmp_path / name).write_text("word " * words)
+    chunks = KeywordContextRetriever(tmp_path, budget_chars=90).retrieve(RetrievalQuery("word"))
+    assert {chunk.source_id: len(chunk.text) for chunk in chunks} == {"a": 5, "b": 42, "c": 43}
+
+
 def test_a_query_without_words_finds_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("word")
     assert KeywordContextRetriever(tmp_path).retrieve(RetrievalQuery("?!")) == ()

@@ -446,9 +446,10 @@ def test_tables_that_a_restore_left_out_are_named(clone: str, run: Run) -> None:
     assert re.search(rf"FAIL  schema: {lacks}", found.stdout)
 
 
-def test_a_schema_of_another_name_is_told_how_to_get_its_own(any_clone: str) -> None:
-    executes(any_clone, "alter schema ragdb rename to mine")
-    with pytest.raises(prepare.NotReady, match="schema mine is that of ragdb") as refused:
+@pytest.mark.parametrize("own", ["ragdb", "ragdb_internal", "bi"])
+def test_a_schema_of_another_name_is_told_how_to_get_its_own(any_clone: str, own: str) -> None:
+    executes(any_clone, f"alter schema {own} rename to mine")
+    with pytest.raises(prepare.NotReady, match=f"schema mine is {own} under an") as refused:
         migrate.migrate(any_clone)
     executes(any_clone, *refused.value.statements)
     assert not migrate.migrate(any_clone)

@@ -73,6 +73,24 @@ def test_http_reads_times_too(formed: str) -> None:
         assert api("GET", "/api/traces", role="admin").status == 200
 
 
+async def found_at_once(dsn: str) -> Any:
+    async with await ragdb.aconnect(dsn) as db:
+        return await db.search("docs", "the library that is open")
+
+
+def test_scores_have_all_their_digits_whatever_a_database_says(formed: str) -> None:
+    with ragdb.connect(formed) as db:
+        (hit,) = found = db.search("docs", "the library that is open")
+    assert hit.score != round(hit.score, 12)
+    have(formed, {"extra_float_digits": "-3"})
+    with ragdb.connect(formed) as db:
+        assert db.search("docs", "the library that is open") == found
+        db.connection.autocommit = False
+        db.connection.rollback()
+        assert db.search("docs", "the library that is open") == found
+    assert asyncio.run(found_at_once(formed)) == found
+
+
 def test_a_schema_is_known_where_names_are_quoted(any_clone: str, run_on: Any) -> None:
     have(any_clone, {"quote_all_identifiers": "on"})
     assert not migrate.migrate(any_clone)
