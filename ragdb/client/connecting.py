@@ -8,6 +8,8 @@ from typing import Any
 import psycopg
 from psycopg import IsolationLevel
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.errors import error_from_result
+from psycopg.pq import ConnStatus, DiagnosticField
 from psycopg.rows import tuple_row
 
 # Seconds and milliseconds of libpq, by which a server whose machine is gone ends a call within
@@ -74,9 +76,16 @@ def have_forms(connection: psycopg.BaseConnection[Any]) -> None:
     And have numbers come with all their digits.
 
     It asks in no transaction, which might be rolled back. What a server does not report of itself
-    is not set behind a pooler, where the next client would have it.
+    is not set behind a pooler, where the next client would have it. Raises OperationalError where
+    nothing answers behind a pooler that took the connection.
     """
-    connection.pgconn.exec_(EXACT.format(connection.info.backend_pid).encode())
+    pgconn = connection.pgconn
+    pgconn.send_query(EXACT.format(connection.info.backend_pid).encode())
+    said, *_ = iter(pgconn.get_result, None)  # exec_ would return the last, which says less
+    if pgconn.status == ConnStatus.BAD:
+        if said.error_field(DiagnosticField.SQLSTATE):
+            raise error_from_result(said)
+        raise psycopg.OperationalError(said.error_message.decode("utf-8", "replace").strip())
     for name, form in FORMS.items():
         if (connection.info.parameter_status(name) or form).split(",")[0] != form:
             connection.pgconn.exec_(f"set {name} = {form}".encode())
@@ -111,7 +120,9 @@ def is_lost(error: psycopg.Error) -> bool:
         "failed to resolve host "
     )
     lost_its_workers = str(error).startswith("lost connection to parallel worker")
-    return isinstance(error, stopped) or (is_own and not never) or lost_its_workers
+    # a pooler says it twice where one answer is due, as to COMMIT
+    twice = isinstance(error, psycopg.InternalError) and str(error).startswith("received 2 results")
+    return isinstance(error, stopped) or (is_own and not never) or lost_its_workers or twice
 
 
 def is_replaced(error: Exception) -> bool:

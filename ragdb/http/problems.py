@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from ragdb.client.calling import instead
-from ragdb.client.connecting import is_replaced
+from ragdb.client.connecting import is_lost, is_replaced
 from ragdb.errors import RagdbError
 from ragdb.http.gate import error, log
 from ragdb.http.hints import spoken
@@ -161,8 +161,10 @@ def register(app: FastAPI, server: Server) -> None:
         message = "the disk of the database is full" if full else "the database is not available"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
-    @app.exception_handler(psycopg.errors.InternalError_)
+    @app.exception_handler(psycopg.InternalError)
     async def replaced(request: Request, problem: psycopg.Error) -> Response:
+        if is_lost(problem):
+            return await unavailable(request, problem)
         if not is_replaced(problem):
             raise problem
         message = "the functions of the database are being replaced"

@@ -17,7 +17,7 @@ from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
 from psycopg_pool import PoolTimeout
 
-from ragdb.client.connecting import OTHER_SCHEMA
+from ragdb.client.connecting import OTHER_SCHEMA, is_lost
 from ragdb.client.rows import dumps
 from ragdb.errors import RagdbError
 from ragdb.mcp.served import SECONDS, ToolError
@@ -62,7 +62,9 @@ def _shown(error: Exception) -> str:
         return error.diag.message_primary or str(error)
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return "the role of this server lacks a right to do this"
-    if isinstance(error, psycopg.OperationalError):
+    if isinstance(error, psycopg.OperationalError) or (
+        isinstance(error, psycopg.Error) and is_lost(error)
+    ):
         return "the database cannot be reached: call it again later"
     return "the database refuses it"
 

@@ -15,6 +15,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from ragdb.server import embedded, migrate, roles, settings
+from ragdb.server.extended import is_extension
 
 # what a copy says of itself, so that one that a killed run left is told from a database of others
 _COPY = "scratch copy of ragdb backup verify"
@@ -146,5 +147,11 @@ def connect(copy: str) -> psycopg.Connection[Any]:
 
 
 def reload(copy: str) -> None:
-    """Put the functions of this package into the copy: those of the dump may have been edited."""
+    """Put the functions of this package into the copy: those of the dump may have been edited.
+
+    Those of an extension are not in its dump.
+    """
+    with psycopg.connect(copy) as connection:
+        if is_extension(connection):
+            return
     migrate.migrate(copy, force=True)

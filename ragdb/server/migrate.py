@@ -14,12 +14,12 @@ import psycopg
 from ragdb.client import readonly
 from ragdb.client.connecting import connect, in_turns
 from ragdb.server.code import drop_code, load_code
+from ragdb.server.extended import is_extension, refuse_newer, update
 from ragdb.server.prepare import NotReady, admit, check_whole, prepare, restored_by
 from ragdb.server.roles import OWNER, SCHEMAS, become_owner, may_be_owner, rights
 from ragdb.server.scripts import (
     is_current,
     loaded,
-    newer_version,
     other_tables,
     revisions,
     run,
@@ -63,8 +63,8 @@ def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
     Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
     """
     with in_turns(connect(dsn)) as connection:
-        if _is_extension(connection):
-            return _update_extension(connection)
+        if is_extension(connection):
+            return update(connection)
         check_whole(connection)
         owner = restored_by(connection)
         takes_others, force = force, force or owner is not None
@@ -190,8 +190,8 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         if environment.context_opts.get("destination_rev") is None:  # current, history, check
             environment.run_migrations()
             return
-        if _is_extension(connection):
-            _update_extension(connection)
+        if is_extension(connection):
+            update(connection)
             return
         attributes = environment.config.attributes
         lock(connection, attributes.get("say"))
@@ -211,12 +211,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
                 f" revision {unknown}; upgrade the package",
                 [],
             )
-        if newer := newer_version(connection):
-            raise NotReady(
-                f"the schema is of ragdb {newer}, which is newer than {__version__}; upgrade the"
-                " package",
-                [],
-            )
+        refuse_newer(connection)
         if other_tables(connection):
             raise OtherBuild
         drop_code(connection, takes_others=attributes.get("takes_others", False))
@@ -264,25 +259,3 @@ def run_script(revision: str) -> None:
 
     connection: Any = op.get_bind().connection.driver_connection
     run(connection, f"migrations/versions/{revision}", revisions()[revision])
-
-
-def _is_extension(connection: Connection) -> bool:
-    return bool(connection.execute("select from pg_extension where extname = 'ragdb'").fetchall())
-
-
-def _update_extension(connection: Connection) -> bool:
-    """Bring the extension to the version of the server's files; return whether it moved."""
-    before, after, mine = connection.execute(
-        "select e.extversion, a.default_version, pg_has_role(e.extowner, 'usage')"
-        " from pg_extension e join pg_available_extensions a on a.name = e.extname"
-        " where e.extname = 'ragdb'"
-    ).fetchall()[0]
-    if before == after:
-        return False
-    if not mine:
-        raise NotReady(
-            "the extension ragdb belongs to another role, which must run:",
-            ["alter extension ragdb update;"],
-        )
-    connection.execute("alter extension ragdb update")
-    return True

@@ -96,7 +96,7 @@ class FanOut:
             raise
         try:
             list(self._threads.map(lambda begun: begun.__exit__(None, None, None), begun))
-        except psycopg.OperationalError as error:
+        except psycopg.Error as error:
             _blame(error, dbs)
             raise
         return done
@@ -107,7 +107,7 @@ class FanOut:
             try:
                 db = connect(self._dsns[name], on_notice=self._hear, **self._parameters)
             except psycopg.OperationalError as error:
-                return Lost(str(error).strip())
+                return Lost(_why(error))
         return db
 
     def _hear(self, notice: psycopg.errors.Diagnostic) -> None:
@@ -190,14 +190,21 @@ def _answer(db: Database, call: Callable[[Database], T]) -> T | Lost:
         if not (db.connection.broken or is_lost(error)):
             raise
         db.close()
-        return Lost(str(error).strip())
+        return Lost(_why(error))
 
 
 def _blame(error: BaseException, dbs: Mapping[str, Database]) -> None:
     """Raise ServersMissing for an error that broke connections, so that it names their servers."""
     broken = [name for name, db in dbs.items() if db.connection.broken]
-    if broken and isinstance(error, psycopg.OperationalError):
-        raise ServersMissing(dict.fromkeys(broken, str(error).strip())) from error
+    if broken and isinstance(error, psycopg.OperationalError | psycopg.InternalError):
+        raise ServersMissing(dict.fromkeys(broken, _why(error))) from error
+
+
+def _why(error: psycopg.Error) -> str:
+    """What a server said, without where it was in the functions of ragdb."""
+    if isinstance(error, psycopg.InternalError):  # see is_lost
+        return "it ended the connection"
+    return error.diag.message_primary or str(error).strip()
 
 
 def _name(dsn: str) -> str:

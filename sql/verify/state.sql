@@ -16,7 +16,9 @@ return (
         from ragdb_internal.key_findings() k
       union all
       select 'keys', 'warning', 'key ' || k.key_id, 'its secret is not at hand, and nothing that '
-          || 'it signed can be checked', case when k.is_inside then 'ragdb keys import FILE'
+          || 'it signed can be checked'
+          || case k.state when 'active' then ', nor any retrieval be recorded' else '' end,
+          case when k.is_inside then 'ragdb keys import FILE'
           else 'set RAGDB_SIGNING_KEY_FILE or RAGDB_SIGNING_KEY_COMMAND' end
         from ragdb.signing_keys k where ragdb_internal.secret_at_hand(k) is null
       union all

@@ -85,6 +85,33 @@ def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> 
         )
 
 
+@pytest.mark.by_day(1)
+def test_an_extension_of_another_build_is_not_called_current(make: Any) -> None:
+    dsn = make("extension")
+    mine = ragdb.__version__
+    for made_by, said in {
+        mine: f"extension ragdb {mine} is of another build",
+        "99.0": "99.0",
+    }.items():
+        with psycopg.connect(dsn) as connection:
+            connection.execute(f"comment on schema ragdb is 'ragdb {made_by}, source 0'")
+        with pytest.raises(prepare.NotReady, match=said):
+            migrate.migrate(dsn)
+
+
+@pytest.mark.by_day(1)
+def test_an_extension_whose_files_the_server_has_lost_stays_as_it_is(
+    server18: Server, ways: Ways, make: Any
+) -> None:
+    dsn = make("extension")
+    control = ways.offered(server18) / "ragdb.control"
+    kept = control.rename(control.with_suffix(".kept"))
+    try:
+        assert not migrate.migrate(dsn)
+    finally:
+        kept.rename(control)
+
+
 @pytest.mark.nightly
 @OLDER_BY_NIGHT
 def test_migrate_builds_it_where_backslashes_are_escapes_too(

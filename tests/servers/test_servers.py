@@ -22,6 +22,7 @@ from ragdb.cli.main import app
 from ragdb.servers.fanout import PARTS_ELSEWHERE, ServersMissing
 from tests.conftest import Login, Server
 from tests.embedding import embed, make_embedder, one, put
+from tests.pooler import pooler
 from tests.sql.corpora.test_parts import Collection, ask, questions, write
 
 SYNONYMS = "select ragdb.add_synonyms('whole', '{brabb,clomp}')"
@@ -243,6 +244,31 @@ def test_a_connection_that_is_lost_amid_a_search_is_opened_anew(
 
     monkeypatch.setattr(filled.servers, "_candidates", found)
     assert filled.servers.search("whole", "red", partial=partial) == expected
+
+
+def test_a_server_behind_a_pooler_that_is_lost_at_the_end_of_a_sync_is_named(
+    filled: Pair, server18: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        pooler(server18.folder) as bouncer,
+        ragdb.Servers([bouncer.dsn(dsn) for dsn in filled.dsns]) as servers,
+    ):
+        ask, last, calls = servers._of, 0, []
+
+        def lost(*args: Any) -> Any:
+            found = ask(*args)
+            calls.append(found)
+            if len(calls) == last:
+                hang_up(filled, 0)
+            return found
+
+        monkeypatch.setattr(servers, "_of", lost)
+        servers.sync("whole")
+        last = 2 * len(calls)
+        with pytest.raises(ServersMissing, match="it ended the connection") as failed:
+            servers.sync("whole")
+        assert list(failed.value.missing) == servers.names[:1]
+        servers.sync("whole")
 
 
 @pytest.mark.parametrize("number", [0, 1])
