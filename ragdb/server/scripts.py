@@ -148,8 +148,11 @@ def renamed(connection: Connection) -> list[tuple[str, str]]:
 
 
 def lost_tables(connection: Connection) -> list[str]:
-    """The tables that the stamp promises and that are not there, as after half a restore."""
-    if _stamped(connection) != stamp():
+    """The tables that the stamp promises and that are not there, as after half a restore.
+
+    `drop extension` leaves the stamp on a schema that has nothing.
+    """
+    if _stamped(connection) != stamp() or _is_bare(connection):
         return []
     made = [
         name
@@ -165,6 +168,16 @@ def lost_tables(connection: Connection) -> list[str]:
         (made,),
     ).fetchall()
     return [name for (name,) in found]
+
+
+def _is_bare(connection: Connection) -> bool:
+    """Whether schema ragdb is all that is there of ragdb, and has neither tables nor functions."""
+    return not connection.execute(
+        "select from pg_namespace n where nspname = any (%s) and (nspname <> 'ragdb'"
+        " or exists (select from pg_class where relnamespace = n.oid)"
+        " or exists (select from pg_proc where pronamespace = n.oid))",
+        (list(SCHEMAS),),
+    ).rowcount
 
 
 def is_another(connection: Connection) -> bool:

@@ -112,6 +112,15 @@ def test_an_extension_whose_files_the_server_has_lost_stays_as_it_is(
         kept.rename(control)
 
 
+@OLDER_BY_NIGHT
+def test_migrate_builds_it_where_the_extension_was_dropped(make: Any, migrated: list[str]) -> None:
+    dsn = make("extension")
+    with psycopg.connect(dsn) as connection:
+        connection.execute("drop extension ragdb")
+    assert migrate.migrate(dsn)
+    assert difference(migrated, facts_of(dsn)) == ""
+
+
 @pytest.mark.nightly
 @OLDER_BY_NIGHT
 def test_migrate_builds_it_where_backslashes_are_escapes_too(
