@@ -17,7 +17,7 @@ from ragdb.client.results import Rows
 from ragdb.client.rows import dumps
 from ragdb.errors import InvalidArgument, StatisticsDiffer
 from ragdb.servers.fanout import FanOut, Lost, ServersMissing
-from ragdb.servers.statistics import differing, exchange, ranked_by
+from ragdb.servers.statistics import differing, exchange, homes_of, parts_of, ranked_by
 
 if TYPE_CHECKING:
     from ragdb.client._generated.rows import SyncStatisticsRow
@@ -129,6 +129,7 @@ class Servers(FanOut):
 
     def count_matches(self, corpus: str, query: str | None = None, **how: Any) -> CountMatchesRow:
         """Count the documents and chunks of all servers that match, as `ragdb.count_matches`."""
+        self._check_homes(corpus)
         counts, _ = self._all(lambda db: db.count_matches(corpus, query, **how), False)
         return CountMatchesRow(
             sum(c.documents for c in counts.values()), sum(c.chunks for c in counts.values())
@@ -142,6 +143,7 @@ class Servers(FanOut):
         A field of which one server has 10,000 values or more is refused (InvalidArgument): a
         server returns no more, and sums of some would be wrong.
         """
+        self._check_homes(corpus)
         with self._agreeing():
             found, _ = self._all(
                 lambda db: db.facets(corpus, query, fields, most_values=MOST_VALUES, **how), False
@@ -213,6 +215,7 @@ class Servers(FanOut):
 
     def _check_digests(self, corpus: str, partial: bool = False) -> None:
         """Learn what all servers rank by. Raises StatisticsDiffer, which says what differs."""
+        self._check_homes(corpus, partial)
         for pause in PAUSES:
             time.sleep(pause)
             found, _ = self._all(lambda db: db.ranking_digest(corpus), partial)
@@ -224,6 +227,11 @@ class Servers(FanOut):
             f"the servers rank corpus {corpus!r} by other statistics ({differing(told)});"
             " `ragdb corpus sync` exchanges them, `ragdb corpus optimize` sets one pivot"
         )
+
+    def _check_homes(self, corpus: str, partial: bool = False) -> None:
+        """Raise InvalidArgument where a part is on two servers."""
+        found, _ = self._all(lambda db: parts_of(db, corpus), partial)
+        homes_of(corpus, found)
 
     def _embedding(self, corpus: str, query: str) -> list[float] | None:
         """The embedding of a query where a model outside the databases makes it."""

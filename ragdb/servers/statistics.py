@@ -29,17 +29,9 @@ def exchange(dbs: dict[str, Database], of: Of, corpus: str) -> dict[str, SyncSta
     # in one order, by whoever does it: each holds the lock of the whole from here on
     synced = {name: dbs[name].sync_statistics(corpus) for name in sorted(dbs)}
     counted = of(dbs, lambda db: db.part_statistics(corpus))
-    homes: dict[str, str] = {}
-    digests: dict[str, bytes] = {}
-    for server, rows in counted.items():
-        for row in rows:
-            if row.is_elsewhere:
-                continue
-            if row.part in homes:
-                raise InvalidArgument(
-                    f"part {row.part} of {corpus} is on {homes[row.part]} and on {server}"
-                )
-            homes[row.part], digests[row.part] = server, row.digest
+    own = {s: [row for row in rows if not row.is_elsewhere] for s, rows in counted.items()}
+    homes = homes_of(corpus, {server: [row.part for row in rows] for server, rows in own.items()})
+    digests = {row.part: row.digest for rows in own.values() for row in rows}
     known = {s: {r.part: r.digest for r in rows} for s, rows in counted.items()}
     told = {
         server: [part for part in homes if known[server].get(part) != digests[part]]
@@ -55,6 +47,28 @@ def exchange(dbs: dict[str, Database], of: Of, corpus: str) -> dict[str, SyncSta
         for part in parts.keys() - homes.keys():
             dbs[server].drop_part_statistics(corpus, part)
     return synced
+
+
+def homes_of(corpus: str, parts: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """The server of each part, by the parts of each. Raises InvalidArgument for one that has two.
+
+    So a primary and its standby are not taken for two servers: all that is found would be doubled.
+    """
+    homes: dict[str, str] = {}
+    for server, names in parts.items():
+        for name in names:
+            if name in homes:
+                raise InvalidArgument(
+                    f"part {name} of {corpus} is on {homes[name]} and on {server}; a primary and"
+                    " its standby are one server: host=a,b"
+                )
+            homes[name] = server
+    return homes
+
+
+def parts_of(db: Database, corpus: str) -> list[str]:
+    """The parts of a corpus that a server has."""
+    return [part.name for part in db.list_parts(corpus) if not part.is_elsewhere]
 
 
 def differing(told: Mapping[str, Mapping[str, str]]) -> str:

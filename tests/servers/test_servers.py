@@ -333,6 +333,16 @@ WRONG = (
 )
 
 
+@pytest.mark.parametrize("call", ["search", "count_matches", "facets"])
+def test_a_server_that_is_given_twice_is_not_two(filled: Pair, call: str) -> None:
+    again = make_conninfo(filled.dsns[0], port="0" + str(filled.dbs[0].info.port))
+    more = [["size"]] if call == "facets" else []
+    with ragdb.Servers([*filled.dsns, again]) as servers:
+        for _ in range(2):
+            with pytest.raises(errors.InvalidArgument, match=r"part-0 of whole .* host=a,b"):
+                getattr(servers, call)("whole", "red", *more)
+
+
 def test_statistics_that_no_part_has_are_refused(filled: Pair, login: Login) -> None:
     given = "select ragdb.put_part_statistics('whole', 'other', {}, now())"
     db = filled.dbs[0]
