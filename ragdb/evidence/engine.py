@@ -138,9 +138,12 @@ class Engine:
             return
         given: dict[str, Any] = {"question": question}
         if evidence:
-            pack = build_evidence_pack(
-                evidence, "context", max_context=policy.max_context, unit=policy.unit
-            )
+            try:
+                pack = build_evidence_pack(
+                    evidence, "context", max_context=policy.max_context, unit=policy.unit
+                )
+            except ValueError:  # too small a max_context, which the database refuses
+                return
             given = pack.as_input(question)
         self._check_input(given)
 

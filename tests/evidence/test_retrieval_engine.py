@@ -210,10 +210,11 @@ def test_an_empty_question_and_an_unknown_mode_are_refused(base: Database) -> No
         Engine(base).run(QUESTION, mode="maybe")  # type: ignore[arg-type]
 
 
-def test_evidence_of_a_contract_without_a_schema_is_packed_by_the_database_alone(
-    base: Database,
+@pytest.mark.parametrize("schema", [None, {"type": "object"}])
+def test_a_context_too_small_for_evidence_is_refused_by_the_database(
+    base: Database, schema: dict[str, Any] | None
 ) -> None:
-    contract = TaskContract("t", "1", supports_rag=True)
+    contract = TaskContract("t", "1", supports_rag=True, input_schema=schema)
     with pytest.raises(InvalidArgument, match="max_context is 1"):
         Engine(base, contract=contract).run(QUESTION, [GOOD], max_context=1)
 
