@@ -8,8 +8,6 @@ from typing import Any
 import psycopg
 from psycopg import IsolationLevel
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, DiagnosticField
 from psycopg.rows import tuple_row
 
 # Seconds and milliseconds of libpq, by which a server whose machine is gone ends a call within
@@ -60,32 +58,48 @@ def options(conninfo: str, **given: Any) -> dict[str, Any]:
 def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:
     """A connection of psycopg; `given` are its arguments. Raises psycopg.OperationalError."""
     connection = psycopg.connect(conninfo, **options(conninfo, **given))
-    have_forms(connection)
+    try:
+        have_forms(connection)
+    except psycopg.Error:
+        connection.close()
+        raise
     return connection
 
 
 async def aconnect(conninfo: str, **given: Any) -> psycopg.AsyncConnection[Any]:
     """The asynchronous `connect`."""
     connection = await psycopg.AsyncConnection.connect(conninfo, **options(conninfo, **given))
-    have_forms(connection)
+    try:
+        await ahave_forms(connection)
+    except psycopg.Error:
+        await connection.close()
+        raise
     return connection
 
 
-def have_forms(connection: psycopg.BaseConnection[Any]) -> None:
+def have_forms(connection: psycopg.Connection[Any]) -> None:
     """Have times come in FORMS, whatever a role or a database has set: psycopg reads no others.
     And have numbers come with all their digits.
 
     It asks in no transaction, which might be rolled back. What a server does not report of itself
-    is not set behind a pooler, where the next client would have it. Raises OperationalError where
-    nothing answers behind a pooler that took the connection.
+    is not set behind a pooler, where the next client would have it.
     """
-    pgconn = connection.pgconn
-    pgconn.send_query(EXACT.format(connection.info.backend_pid).encode())
-    said, *_ = iter(pgconn.get_result, None)  # exec_ would return the last, which says less
-    if pgconn.status == ConnStatus.BAD:
-        if said.error_field(DiagnosticField.SQLSTATE):
-            raise error_from_result(said)
-        raise psycopg.OperationalError(said.error_message.decode("utf-8", "replace").strip())
+    own, connection.autocommit = connection.autocommit, True
+    connection.execute(EXACT.format(connection.info.backend_pid))
+    connection.autocommit = own
+    _have_times(connection)
+
+
+async def ahave_forms(connection: psycopg.AsyncConnection[Any]) -> None:
+    """The asynchronous `have_forms`: a pooler may let it wait for others of the same loop."""
+    own = connection.autocommit
+    await connection.set_autocommit(True)
+    await connection.execute(EXACT.format(connection.info.backend_pid))
+    await connection.set_autocommit(own)
+    _have_times(connection)
+
+
+def _have_times(connection: psycopg.BaseConnection[Any]) -> None:
     for name, form in FORMS.items():
         if (connection.info.parameter_status(name) or form).split(",")[0] != form:
             connection.pgconn.exec_(f"set {name} = {form}".encode())

@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from ragdb.client import upkeep
 from ragdb.client.client import AsyncClient, Client
-from ragdb.client.connecting import connect, have_forms, options
+from ragdb.client.connecting import ahave_forms, connect, options
 from ragdb.http.config import Config, Revive
 from ragdb.http.standbys import Behind, Pool, Standbys, is_the_standbys
 from ragdb.server import signing
@@ -243,7 +243,7 @@ class Transactions:
 
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     """See `connecting.in_turns`: each request is a transaction."""
-    have_forms(connection)
+    await ahave_forms(connection)
     await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
 
 
