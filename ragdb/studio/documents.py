@@ -9,6 +9,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import Markup, escape
+from psycopg.types.json import Jsonb
 from pydantic import Field
 from starlette.responses import HTMLResponse, Response
 
@@ -25,6 +26,7 @@ Question = Annotated[str | None, Query(max_length=32768), Blank]
 Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 PAGE = 50
 CHUNKS = 40
+LAST = "\U0010ffff"  # no character comes after it
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
                 info = await db.corpus_info(chosen)
                 spaces = await db.embedding_status(chosen)
                 if q is not None and q.strip():
-                    hits = await db.search_documents(chosen, q, 30, 1)
+                    hits = await db.search_documents(chosen, q, 30, 1, filter=_begins(prefix))
                     turns = await speakers(db, chosen, [hit.chunks[0]["chunk_id"] for hit in hits])
                 else:
                     listed = await db.list_documents(chosen, prefix, after, PAGE + 1)
@@ -140,6 +142,11 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
             next=last,
             folders=_folders(prefix),
         )
+
+
+def _begins(prefix: str) -> Jsonb | None:
+    """The filter of the sources that begin so; none where all do."""
+    return Jsonb({"source": {"gte": prefix, "lt": f"{prefix}{LAST}"}}) if prefix else None
 
 
 def _folders(prefix: str) -> list[tuple[str, str]]:

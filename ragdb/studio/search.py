@@ -58,9 +58,12 @@ def register(router: APIRouter, studio: Studio) -> None:
         q: str = "",
         k: Annotated[int, Query(ge=1, le=20)] = 5,
         weight: Share = None,
+        usual: Share = None,
         syntax: str = "plain",
         per_document: Count = None,
     ) -> HTMLResponse:
+        if weight == usual:  # left as it was, so it is that of the corpus, which may be another now
+            weight = None
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus)
             columns: dict[str, list[Card]] = {}
@@ -68,7 +71,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             notes: list[str] = []
             meant = waiting = None
             embedder = await db.corpus_embedder(chosen) if chosen is not None else None
-            part = await _lexical_part(db, embedder) if weight is None else weight
+            usual = await _lexical_part(db, embedder)
+            part = usual if weight is None else weight
             is_bare = chosen is not None and not (await db.corpus_info(chosen)).chunks
             asked = {"lexical_weight": weight, "syntax": syntax, "per_document": per_document}
             evals: list[rows.ListEvalsRow] = []
@@ -93,7 +97,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             corpus=chosen,
             q=q,
             k=k,
-            weight=part,
+            part=part,
+            usual=usual,
             syntax=syntax,
             per_document=per_document,
             columns=columns,

@@ -11,6 +11,7 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx2 as httpx
 import pytest
@@ -89,6 +90,14 @@ def test_a_form_in_which_nothing_is_written_is_answered(site: Api, view: str) ->
         for action, fields in Forms("".join(asking)).sent:
             known = (200, 404) if action.endswith("graph") else (200,)  # of a chunk called x
             assert client.get(action, params=fields).status_code in known, (action, fields)
+
+
+def test_documents_are_searched_among_the_sources_that_begin_so(site: Api) -> None:
+    with logged_in(site) as client:
+        for asked in ({}, {"q": "refunds bicycle"}):
+            for prefix in ("a", "b"):
+                shown = page(client, "/studio/documents", corpus="docs", prefix=prefix, **asked)
+                assert [f">{name}.txt<" in shown for name in "ab"] == [prefix == "a", prefix == "b"]
 
 
 def test_a_replay_shows_what_left_and_what_entered(site: Api, ids: dict[str, str]) -> None:
@@ -347,6 +356,37 @@ def test_what_a_search_gives_by_default_comes_before_what_each_mode_gives(
     assert [re.match('"([a-z]+)"', other)[1] for other in others] == ["lexical", "semantic"]  # type: ignore[index]
     places = [first.index(hit.source) for hit in best]
     assert places == sorted(places)
+
+
+def test_a_weight_that_was_left_alone_is_that_of_the_corpus_that_is_chosen(
+    site: Api, tmp_path: Path
+) -> None:
+    texts = {f"{n}.txt": f"The deposit of saw {n} is refunded." for n in range(5)}
+    train("bpe", list(texts.values()), tmp_path / "small")
+    with ragdb.connect(site.dsn) as db:
+        static.load(db, "studio-saws", str(tmp_path / "small"), is_default=False)
+        db.create_corpus("saws")
+        for source, text in texts.items():
+            db.put_text("saws", source, text)
+        db.embed_corpus("saws", "studio-saws")
+        asked = {"corpus": "saws", "q": "deposit of saw 3", "syntax": "plain"}
+        (of_model,) = (row for row in db.list_static_models() if row.embedder == "studio-saws")
+        assert of_model.lexical_weight != 0.5
+    with logged_in(site) as client:
+        # its words alone are compared, so neither weighs more
+        (form, *_) = Forms(page(client, "/studio/search", corpus="docs")).sent[1:]
+        for weight, said in ((form[1]["weight"], False), ("0.35", True)):
+            shown = page(client, "/studio/search", **form[1] | asked | {"weight": weight})
+            assert ("lexical_weight" in shown) == said
+            assert f'value="{weight if said else of_model.lexical_weight}"> words' in shown
+
+
+def test_what_was_asked_with_a_question_stays_with_its_spelling(site: Api) -> None:
+    with logged_in(site) as client:
+        asked = {"corpus": "docs", "q": "refunts", "syntax": "web", "per_document": 1, "k": 3}
+        shown = page(client, "/studio/search", **asked)
+        link = unescape(re.findall(r'Did you mean <a href="[^?]*\?([^"]*)"', shown)[0])
+        assert dict(parse_qsl(link)) == {k: str(v) for k, v in asked.items()} | {"q": "refunds"}
 
 
 def test_hints_name_what_the_command_line_calls_so(site: Api) -> None:
