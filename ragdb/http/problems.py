@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from json import JSONDecodeError
 from typing import Any, get_args
 
 import psycopg
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 
 from ragdb.client.calling import instead
 from ragdb.client.connecting import is_lost, is_replaced
@@ -179,9 +179,16 @@ def register(app: FastAPI, server: Server) -> None:
 
 def _methods(request: Request) -> str:
     """The methods that a path takes: the router tells of one route, and a path may have several."""
-    there = (r for r in request.app.routes if r.matches(request.scope)[0] is not Match.NONE)
+    there = (r for r in _routes(request.app) if r.matches(request.scope)[0] is not Match.NONE)
     found = {method for route in there for method in getattr(route, "methods", None) or ()}
     return ", ".join(sorted(found | {"HEAD"} if "GET" in found else found))
+
+
+def _routes(router: FastAPI | APIRouter) -> Iterator[BaseRoute]:
+    """The routes of a router and of those in it, which a new FastAPI keeps apart."""
+    for route in router.routes:
+        inner = getattr(route, "original_router", None)
+        yield from [route] if inner is None else _routes(inner)
 
 
 def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str, Any]:

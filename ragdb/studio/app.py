@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI, Request
@@ -61,7 +62,15 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
             if request.cookies.get(sessions.COOKIE):
                 sessions.forget(answer)
             return answer
-        return studio.page(request, "error.html", status, code=status, problem=body)
+        is_form = request.method == "POST"
+        back = sessions.sender(request) if is_form else "/"
+        page = studio.page(
+            request, "error.html", status, code=status, problem=body, back=back, is_form=is_form
+        )
+        # who watches goes on once the database answers again
+        if status in (408, 429, 503) and request.query_params.get("every", "").isdecimal():
+            page.headers["Refresh"] = request.query_params["every"]
+        return page
 
     app.state.error_page = problem
 
@@ -99,6 +108,9 @@ def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) ->
     @router.get("/enter")
     async def enter(request: Request, key: str = "") -> Response:
         if link is None or not link.opens(key):
+            with suppress(Refused):  # who is in already may come by it again
+                async with studio.transaction(request):
+                    return sessions.lead(request, sessions.HOME)
             why = "The link has been used, or is too old. Start ragdb studio again for a new one."
             return studio.page(request, "login.html", 401, next=sessions.HOME, problem=why)
         secret = await studio.server.open_session(None)

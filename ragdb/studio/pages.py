@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -32,6 +33,7 @@ Blank = BeforeValidator(lambda given: given or None)
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 UUID_FORM = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MARKUP = re.compile(r"<[^>]*>")
+OVERRIDES = re.compile("[\u202d\u202e]")  # they turn letters round: \u202egnp.md looks like dm.png
 FULL_LINE = 50  # characters, from which on a line was broken for want of room
 # name in the address, title, key after g
 VIEWS = (
@@ -157,6 +159,8 @@ def environment() -> Environment:
         "when": when,
         "brief": brief,
         "flowing": flowing,
+        "coded": coded,
+        "visible": visible,
         "ms": milliseconds,
         "told": told,
         "shown": charts.shown,
@@ -229,6 +233,18 @@ def brief(id: UUID | str) -> str:
     """The beginning of an id that tells it from others: a UUID's is its time, a millisecond."""
     text = str(id).removeprefix("sha256:")
     return text[:13] if UUID_FORM.fullmatch(text) else text[:8]
+
+
+def coded(text: str) -> Markup:
+    """A text whose commands stand in backticks, as the page shows commands."""
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def visible(name: str) -> str:
+    """A name as it is told from others: by its code points where it would show none, or others."""
+    if name and not any(letter.isprintable() and letter != " " for letter in name):
+        return json.dumps(name)
+    return OVERRIDES.sub(lambda found: f"\\u{ord(found[0]):04x}", name)
 
 
 def flowing(text: str) -> str:

@@ -128,6 +128,7 @@ def test_a_route_or_method_that_is_not_there_leads_to_those_that_are(api: Api) -
         ("GET", "/api/search", "this route takes POST, not GET"),
         ("PUT", "/api/corpora/docs", "this route takes DELETE, GET, HEAD, not PUT"),
         ("PATCH", "/api/corpora", "this route takes GET, HEAD, POST, not PATCH"),
+        ("POST", "/docs", "this route takes GET, HEAD, not POST"),
     ):
         refused = api(method, path).body
         assert (refused["error"], refused["details"]["hint"]) == (

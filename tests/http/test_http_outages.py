@@ -53,6 +53,10 @@ def test_a_database_that_is_back_is_asked_at_once(start: Start, server18: Server
         )
         gone = api("POST", "/api/search", SEARCH)
         assert (gone.status, gone.headers["Retry-After"]) == (503, "1")
+        watched = api(
+            "GET", "/studio/traces?every=10", Accept="text/html", Cookie="ragdb_session=x"
+        )
+        assert (watched.status, watched.headers["Refresh"]) == (503, "10")
         time.sleep(8)
         admin.execute(f"alter database {name} allow_connections true")
     began = time.monotonic()

@@ -19,7 +19,7 @@ from tests.studio.conftest import CASES, LONG, report
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, CDPSession, Page
+    from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Route
 
 pytestmark = pytest.mark.long
 # a click or a key may return before its page has come: what it leads to is waited for
@@ -197,6 +197,37 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
         page.locator("[data-row]:focus").wait_for()
         page.keyboard.press("Enter")
         page.wait_for_url(leads)
+    assert wrong == []
+
+
+# of a server whose answer takes its time
+PRESS = """
+async () => {
+  const form = document.querySelector(".hit .feedback");
+  for (const verdict of ["good", "good", "bad"]) {
+    form.requestSubmit(form.querySelector(`[value=${verdict}]`));
+    await new Promise((wait) => setTimeout(wait, 100));
+  }
+}"""
+
+
+def test_a_form_that_is_pressed_again_is_sent_once(visit: Callable[..., BrowserContext]) -> None:
+    page, wrong = watched(visit())
+    page.goto("/studio/search?corpus=docs&q=refunds")
+    sent: list[Route] = []
+
+    def hold(route: Route) -> None:
+        sent.append(route)
+
+    page.route("**/studio/feedback", hold)
+    page.evaluate(PRESS)
+    assert len(sent) == 1
+    sent[0].continue_()
+    page.wait_for_url("**/studio/feedback?*verdict=good*")
+    page.unroute("**/studio/feedback")
+    page.go_back()
+    page.locator(".hit .feedback [value=bad]").first.click()
+    page.wait_for_url("**/studio/feedback?*verdict=bad*")
     assert wrong == []
 
 

@@ -57,10 +57,13 @@ def test_a_thumb_on_a_hit_is_recorded_on_the_same_search(site: Api) -> None:
 
 def test_a_thumb_is_given_to_a_retrieval_and_to_an_answer(site: Api) -> None:
     with logged_in(site) as client:
-        for listed, begins in (("traces", "traces"), ("answers", "answers")):
+        assert "This hit is" in client.get("/studio/search?corpus=hostile&q=zebra").text
+        for listed, one in (("traces", "retrieval"), ("answers", "answer")):
             page = client.get(f"/studio/{listed}").text
-            found = re.findall(rf'href="[./]*(/studio/{begins}/[0-9a-f-]{{36}})"', page)
-            (form,) = forms(client.get(found[0]).text)
+            found = re.findall(rf'href="[./]*(/studio/{listed}/[0-9a-f-]{{36}})"', page)
+            shown = client.get(found[0]).text
+            assert f"This {one} is" in shown
+            (form,) = forms(shown)
             assert found[0].rpartition("/")[2] in (form["trace_id"], form.get("answer_id"))
             answer = client.post("/studio/feedback", data=form | {"verdict": "good"})
             assert answer.status_code == 303, answer.text

@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 
 import ragdb
 from ragdb.server import static
-from ragdb.studio.pages import brief, flowing
+from ragdb.studio.pages import brief, flowing, visible
 from tests.http.conftest import ANCHOR, Api
 from tests.static_twin import train
 from tests.studio.conftest import HOSTILE, logged_in
@@ -187,7 +187,7 @@ def test_a_citation_leads_to_the_marked_words_and_their_page(
             client.get("/studio/documents/page", params={**where, "page": "9"}).status_code == 404
         )
         wrong = page(client, "/studio/documents/show", **where, chunk=ids["page"], quote="giraffes")
-        assert "does not say “giraffes”" in wrong
+        assert "does not say “<bdi>giraffes</bdi>”" in wrong
 
 
 def test_no_view_of_a_corpus_says_that_it_is_there(site: Api, ids: dict[str, str]) -> None:
@@ -288,6 +288,9 @@ def test_a_corpus_without_a_document_says_the_next_command(site: Api) -> None:
             assert "ragdb ingest FOLDER --corpus bare" in shown
             assert "no embedding" not in shown
             assert "Nothing matches" not in shown
+            for view in ("documents", "map"):
+                shown = page(client, f"/studio/{view}", corpus="bare", **query)
+                assert "ragdb ingest FOLDER --corpus bare" in shown
 
 
 def test_a_failed_trace_says_what_its_code_means(site: Api) -> None:
@@ -311,6 +314,36 @@ def test_lines_that_were_broken_for_want_of_room_are_joined() -> None:
     marked = Markup("<mark>Tuesday</mark> 16:00 to 19:00, as it is said\n&lt;b&gt;")
     assert flowing(marked) == marked
     assert isinstance(flowing(marked), Markup)
+
+
+def test_a_name_is_seen_as_it_is(site: Api) -> None:
+    for name, seen in (
+        ("a b.md", "a b.md"),
+        ("\u05e9\u05dc.md", "\u05e9\u05dc.md"),
+        ("\u200bx", "\u200bx"),
+        ("", ""),
+        (" ", '" "'),
+        ("\u200b\u3000", '"\\u200b\\u3000"'),
+        ("\u202egnp.md", "\\u202egnp.md"),
+    ):
+        assert visible(name) == seen
+    with logged_in(site) as client:
+        for view in ("documents", "search"):
+            shown = page(client, f"/studio/{view}", corpus="hostile", q="zebra")
+            assert ">\\u202egnp.md</a>" in shown
+
+
+def test_the_title_of_a_page_says_of_what_it_is(site: Api, ids: dict[str, str]) -> None:
+    with logged_in(site) as client:
+        for path, asked, title in (
+            (f"traces/{ids['trace']}", {}, "zebra"),
+            ("documents/show", {"document": ids["source"]}, "Safety sheet"),
+            ("slices/graph", {"anchor": ids["page"]}, f"Slice around {ids['page']}"),
+            ("search/why", {"q": "hands", "chunk": ids["page"]}, f"Why {ids['page']}"),
+        ):
+            where = {"corpus": "handbook", **asked} if asked else {}
+            shown = page(client, f"/studio/{path}", **where)
+            assert f"<title>{title} · ragdb studio</title>" in shown
 
 
 def test_the_beginnings_of_two_runs_differ() -> None:
@@ -393,7 +426,7 @@ def test_hints_name_what_the_command_line_calls_so(site: Api) -> None:
     with logged_in(site) as client:
         lost = client.get("/studio/documents", params={"corpus": "hostil"})
     assert lost.status_code == 404
-    assert "did you mean hostile? `ragdb corpus ls` lists the names" in lost.text
+    assert "did you mean hostile? <code>ragdb corpus ls</code> lists the names" in lost.text
 
 
 def test_a_phrase_that_no_chunk_has_is_said(site: Api) -> None:

@@ -1,4 +1,4 @@
-// Keys only: every page works without this file.
+// Keys, and forms that are sent once: every page works without this file.
 (() => {
   "use strict";
   let prefix = false;
@@ -11,6 +11,14 @@
     const at = cards.indexOf(document.activeElement);
     cards[Math.min(cards.length - 1, Math.max(0, at < 0 ? 0 : at + step))].focus();
   }
+
+  // what records something is pressed once, also where the answer takes its time
+  const sent = new WeakSet();
+  document.addEventListener("submit", (event) => {
+    if (event.target.method !== "post") return;
+    if (sent.has(event.target)) event.preventDefault();
+    sent.add(event.target);
+  });
 
   document.addEventListener("keydown", (event) => {
     const question = document.querySelector("input[type=search]");
