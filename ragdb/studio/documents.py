@@ -109,6 +109,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
         prefix: Annotated[str, Query(max_length=2048)] = "",
         after: Annotated[str, Query(max_length=2048)] = "",
     ) -> HTMLResponse:
+        q = q if q and q.strip() else None
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus)
             listed: Sequence[rows.Document] = []
@@ -119,7 +120,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
             if chosen is not None:
                 info = await db.corpus_info(chosen)
                 spaces = await db.embedding_status(chosen)
-                if q is not None and q.strip():
+                if q is not None:
                     hits = await db.search_documents(chosen, q, 30, 1, filter=_begins(prefix))
                     turns = await speakers(db, chosen, [hit.chunks[0]["chunk_id"] for hit in hits])
                 else:

@@ -53,8 +53,11 @@ def register(router: APIRouter, studio: Studio) -> None:
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             await personal.check_rag_served(db, rag)
-            declared = [r for r in await db.list_evals(None, rag, count=1) if r.eval == eval]
+            of_rag = await db.list_evals(None, rag, count=1)
+            is_declared = any((row.rag, row.eval) == (rag, eval) for row in of_rag)
             latest = await _latest(db, rag, eval, COLUMNS)
+            if not is_declared and not latest:
+                raise Refused(404, "EVAL_NOT_FOUND", f'rag "{rag}" has no eval "{eval}" here')
             sheets = [await runs.load(db, run) for run in latest]
             baseline = await db.baseline_run(rag, eval)
         lines = runs.lines(sheets)
@@ -63,7 +66,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             "history.html",
             rag=rag,
             eval=eval,
-            declared=declared[0] if declared else None,
+            is_declared=is_declared,
             sheets=sheets,
             lines=[line for line in lines if line.differs] if differs else lines,
             all_lines=len(lines),

@@ -16,6 +16,7 @@ from ragdb.studio.pages import Blank, Studio, address
 
 INKS = 6
 SIDE = 1000  # of the picture
+EDGE = 28  # the mark of a question at the border is seen whole
 LIT = 20  # hits of a question
 FIRST = 20  # corpora that are asked for embeddings, a statement each
 
@@ -91,7 +92,7 @@ async def _first_embedded(db: AsyncClient, corpora: list[Any]) -> str | None:
 
 def _place(row: Any) -> tuple[float, float]:
     half = SIDE / 2
-    return round(half + row.x * (half - 20), 1), round(half - row.y * (half - 20), 1)
+    return round(half + row.x * (half - EDGE), 1), round(half - row.y * (half - EDGE), 1)
 
 
 def _point(row: Any, base: str, ink: str, found: dict[str, int]) -> Point:

@@ -50,6 +50,25 @@ def test_cases_stand_beside_runs_and_only_what_differs_on_request(site: Api) -> 
         assert differs.count('class="differs"') == differs.count('scope="row"') - 1
 
 
+def test_an_eval_that_nobody_declares_is_not_there(site: Api) -> None:
+    with logged_in(site) as client:
+        for rag, eval in (("Help", "W"), ("Hel", "V"), ("<b>", "V"), ("Plan", "V")):
+            lost = client.get("/studio/evals/history", params={"rag": rag, "eval": eval})
+            assert lost.status_code == 404
+            assert "never run" not in lost.text
+        assert "Challenge it" in client.get(HISTORY).text
+    with ragdb.connect(site.dsn) as db:
+        text = KERN.format(rag="Past", corpus="docs").replace("Rdocs", "Past")
+        text += CASE.format(name="a", query="refunds", value="fourteen")
+        db.apply_contract(text, "past")
+        db.run_eval("Past")
+        db.withdraw_contract("past")
+    with logged_in(site) as client:
+        past = client.get("/studio/evals/history?rag=Past&eval=V").text
+        assert "declares this eval any more" in past
+        assert "Challenge it" not in past
+
+
 def test_a_run_shows_what_was_expected_and_what_was_got(site: Api) -> None:
     with logged_in(site) as client:
         run = runs(client.get(HISTORY).text)[0]

@@ -100,6 +100,13 @@ def test_documents_are_searched_among_the_sources_that_begin_so(site: Api) -> No
                 assert [f">{name}.txt<" in shown for name in "ab"] == [prefix == "a", prefix == "b"]
 
 
+def test_a_question_of_spaces_lists_all_documents(site: Api) -> None:
+    with logged_in(site) as client:
+        shown = page(client, "/studio/documents", corpus="docs", q="  ")
+        assert ">a.txt<" in shown
+        assert "Nothing matches" not in shown
+
+
 def test_a_replay_shows_what_left_and_what_entered(site: Api, ids: dict[str, str]) -> None:
     with logged_in(site) as client:
         shown = page(client, f"/studio/traces/{ids['trace']}", replay="true")
