@@ -56,7 +56,7 @@ LINKED = (
     ("document-page", "/studio/search?corpus=demo&q=angle+grinder+both+hands",
      "/studio/documents/show", "&quote=both+hands"),
 )  # fmt: skip
-WIDTHS = (1440, 390)
+WIDTHS = (1440, 360)
 RAGDB = (sys.executable, "-c", "from ragdb.cli.main import main; main()")
 
 

@@ -62,11 +62,8 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
             if request.cookies.get(sessions.COOKIE):
                 sessions.forget(answer)
             return answer
-        is_form = request.method == "POST"
-        back = sessions.sender(request) if is_form else "/"
-        page = studio.page(
-            request, "error.html", status, code=status, problem=body, back=back, is_form=is_form
-        )
+        back = sessions.sender(request)
+        page = studio.page(request, "error.html", status, code=status, problem=body, back=back)
         # who watches goes on once the database answers again
         if status in (408, 429, 503) and request.query_params.get("every", "").isdecimal():
             page.headers["Refresh"] = request.query_params["every"]

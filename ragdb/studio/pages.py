@@ -71,6 +71,7 @@ class Studio:
             self._addresses[asset.name] = f"/assets/{name}"
         self.templates = environment()
         self.templates.globals |= {"asset": self.asset, "views": VIEWS, "undivided": UNDIVIDED}
+        self.templates.globals["home"] = sessions.HOME
 
     def asset(self, name: str) -> str:
         """The path of an asset, with the hash of its content."""

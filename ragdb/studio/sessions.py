@@ -102,7 +102,7 @@ def written(request: Request) -> str:
 
 
 def sender(request: Request) -> str:
-    """The page of Studio whose form was sent; its first page for anything else."""
+    """The page of Studio that a form or a link is of; its first page for anything else."""
     page = _parts(request.headers.get("referer", ""))
     _, is_ours, path = page.path.rpartition("/studio/")
     if not is_ours:

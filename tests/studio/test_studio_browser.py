@@ -110,7 +110,7 @@ def violations(session: CDPSession) -> list[str]:
 
 
 WIDTHS: dict[int, tuple[Literal["light", "dark"], ...]] = {
-    390: ("dark", "light"),
+    360: ("dark", "light"),
     1440: ("light", "dark"),
 }
 
@@ -126,7 +126,7 @@ def pressed_when_printed(page: Page) -> list[str]:
 # by day each view is loaded once, and becomes wider; by night it is loaded at each width
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    "widths", [(390, 1440), *(pytest.param((n,), marks=pytest.mark.nightly) for n in WIDTHS)]
+    "widths", [(360, 1440), *(pytest.param((n,), marks=pytest.mark.nightly) for n in WIDTHS)]
 )
 def test_each_view_is_whole_and_has_nothing_to_press_when_it_is_printed(
     visit: Callable[..., BrowserContext], ids: dict[str, str], widths: tuple[int, ...]

@@ -24,4 +24,4 @@ def test_each_page_with_an_id_is_found_where_a_list_links_to_it(
     assert done.returncode == 0, done.stderr
     assert "no " not in done.stdout  # a page to which nothing links
     assert "400" not in done.stdout
-    assert (tmp_path / "why-dark-390.png").is_file()
+    assert (tmp_path / "why-dark-360.png").is_file()

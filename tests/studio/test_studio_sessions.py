@@ -119,19 +119,21 @@ def test_a_form_of_a_session_that_is_over_shows_what_was_written(
         assert COOKIE not in client.cookies
 
 
-def test_a_form_that_is_refused_leads_back_to_its_page(site: Api) -> None:
+def test_what_is_refused_leads_back_to_the_page_that_it_is_of(site: Api) -> None:
     with logged_in(site) as client:
         here = "/search?corpus=docs&q=refunds"
         (form, *_) = forms(client.get(f"/studio{here}").text)
-        answer = client.post(
-            "/studio/feedback",
-            data=form | {"verdict": "so <b>so</b>"},
-            headers={"Referer": f"{site.url}/studio{here}"},
-        )
-        assert answer.status_code == 400
-        assert f'<a href="../studio{here}">Back to the form'.replace("&", "&amp;") in answer.text
-        lost = client.get("/studio/traces/00000000-0000-7000-8000-000000000000")
-        assert '<a href="../../studio/">Back to Studio' in lost.text
+        for page, back in (
+            (f"/studio{here}", f'{here}">Back<'),
+            ("//[", '/search">Back to Studio<'),
+        ):
+            came = {"Referer": f"{site.url}{page}" if page != "//[" else page}
+            for answer in (
+                client.post("/studio/feedback", data=form | {"verdict": "<b>"}, headers=came),
+                client.get("/studio/slices/graph?corpus=docs&anchor=nosuch", headers=came),
+            ):
+                assert answer.status_code in (400, 404)
+                assert f"/studio{back}".replace("&", "&amp;") in answer.text
 
 
 @pytest.mark.parametrize("page", ["/docs", "/elsewhere", "/studiox/y", "//["])
