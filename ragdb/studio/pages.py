@@ -163,6 +163,7 @@ def environment() -> Environment:
         "coded": coded,
         "visible": visible,
         "ms": milliseconds,
+        "as_json": as_json,
         "told": told,
         "shown": charts.shown,
     }
@@ -213,11 +214,16 @@ def milliseconds(number: float | None) -> str:
     return f"{number / 1000:.1f} s" if number >= 10_000 else f"{number:.3g} ms"
 
 
+def as_json(value: Any) -> str:
+    """A value of JSON as it is written; a text without its quotes."""
+    return value if isinstance(value, str) else dumps(value)
+
+
 def told(value: Any, most: int = 300) -> str:
     """A value of JSON for people, cut where it is long."""
     if isinstance(value, float):
         value = round(value, 4)
-    text = value if isinstance(value, str) else dumps(value)
+    text = as_json(value)
     return text if len(text) <= most else f"{text[:most]} …"
 
 

@@ -323,6 +323,24 @@ def test_lines_that_were_broken_for_want_of_room_are_joined() -> None:
     assert isinstance(flowing(marked), Markup)
 
 
+def test_values_are_written_as_json(site: Api) -> None:
+    held = {"ok": True, "none": None, "share": 0.123456, "tags": ["a", "<b>"]}
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("told")
+        db.put_text("told", "a.md", "A zebra.", metadata=held)
+    asked = {"query": "zebra", "corpora": ["told"], "record": True, "filter": {"ok": True}}
+    trace = site("POST", "/api/search", asked).body["trace_id"]
+    with logged_in(site) as client:
+        shown = page(client, "/studio/documents/show", corpus="told", document="a.md")
+        for name, value in held.items():
+            written = re.findall(rf"<dt>{name}</dt><dd>(.*?)</dd>", shown)
+            assert [json.loads(unescape(text)) for text in written] == [value]
+        (filter,) = re.findall(
+            r"<dt>filter</dt><dd><code>(.*?)</code>", page(client, f"/studio/traces/{trace}")
+        )
+        assert json.loads(unescape(filter)) == {"ok": True}
+
+
 def test_a_name_is_seen_as_it_is(site: Api) -> None:
     for name, seen in (
         ("a b.md", "a b.md"),
