@@ -156,7 +156,7 @@ def test_a_slice_is_drawn_anew_under_another_policy(site: Api) -> None:
         assert less.count('class="node a') == 2
         assert less.count('left"><title>') == 2
         assert "max_nodes 256 → 2" in less
-        assert "include_siblings True → False" in less
+        assert "include_siblings true → false" in less
         assert "planning 0.9" not in less
         refused = client.get("/studio/slices/graph", params={"corpus": "chat"})
         assert refused.status_code == 400
