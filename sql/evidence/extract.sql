@@ -108,12 +108,12 @@ declare
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_sentences(v_terms, ragdb_internal.listed_sentences(evidence,
-      ragdb_internal.defining_sentences(ragdb_internal.kind_sentences(
+      ragdb_internal.defining_sentences(ragdb_internal.kind_sentences(evidence,
         ragdb_internal.naming_sentences(evidence, v_config,
-          v_read.read_as, v_names, v_asked, v_read.sentences), v_kind), question, v_config),
-      question, v_config), max_sentences) p;
+          v_read.read_as, v_names, v_asked, v_read.sentences), v_kind, question, v_terms),
+        question, v_config), question, v_config), max_sentences) p;
   if picked <> '{}' and not exists (
-    select from unnest(picked) p where ragdb_internal.says_kind(p.sentence, v_kind))
+    select from unnest(picked) p where ragdb_internal.says_kind(p, v_kind, question))
   then
     support := 0;
   elsif v_names <> '{}' and coalesce(support, 0) < min_support then

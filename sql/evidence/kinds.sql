@@ -1,9 +1,22 @@
 -- What kind of thing answers a question: who asks when something was is not answered by what has no
--- date, nor who asks how many by what has no number.
+-- date, nor who asks how many by what has no number, nor who asks who made it by what names nobody.
 
--- Returns the kind of what answers an English question: date, number or digits; null for any. "When
--- does" asks for what must be so rather than for a date, and how much may be said without a number.
--- What asks for more than one thing is answered by one of them.
+-- Returns the verbs by which somebody is said to have made something.
+create or replace function ragdb_internal.making_verbs() returns text[]
+language sql immutable parallel safe
+return '{created,wrote,developed,invented,founded,designed,built,authored,maintains}'::text[];
+
+-- Returns what those are called that have.
+create or replace function ragdb_internal.makers() returns text[]
+language sql immutable parallel safe
+return '{creator,creators,author,authors,developer,developers,founder,founders,inventor,inventors,
+  writer,writers,designer,designers,maintainer,maintainers,architect,architects,builder,builders,
+  composer,composers}'::text[];
+
+-- Returns the kind of what answers an English question: date, number, digits, length (of time or of
+-- a thing), often, default or maker; null for any. "When does" asks for what must be so rather than
+-- for a date, and how much may be said without a number. What asks for more than one thing is
+-- answered by one of them.
 create or replace function ragdb_internal.asked_kind(question text, config text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -12,6 +25,7 @@ declare
   v_words constant text[] := array_remove(
     ragdb_internal.question_words(ragdb_internal.asked_for(question)), '');
   v_first constant integer := case when v_words[1] in ('in', 'on', 'since') then 2 else 1 end;
+  v_how constant text := v_words[array_position(v_words, 'how') + 1];
 begin
   return case
     when config <> 'english' or v_words[array_position(v_words, 'and') :]
@@ -20,51 +34,153 @@ begin
     when v_words[v_first] in ('what', 'which') and v_words[v_first + 1] = 'year' then 'date'
     when v_words[v_first] in ('what', 'which') and v_words[v_first + 1] in ('port', 'ports')
     then 'digits'
-    when v_words[array_position(v_words, 'how') + 1] = 'many' then 'number'
+    when v_how = 'many' then 'number'
+    when v_how = 'long' then 'length'
+    when v_how in ('often', 'frequently') then 'often'
+    when v_words[1] = 'who' and v_words[2 : 4]
+        && (ragdb_internal.making_verbs() || ragdb_internal.makers()) then 'maker'
     when v_words[v_first] like 'what%' and v_words[
-      array_position(v_words[: 5], 'default') + 1] = 'port' then 'digits' end;
+      array_position(v_words[: 5], 'default') + 1] = 'port' then 'digits'
+    when v_words[v_first] in ('what', 'whats', 'what''s', 'which')
+      and array_position(v_words, 'default') > 1 then 'default' end;
 end $$;
 
--- Tells whether a sentence may say such a thing (null: any): digits, or words of numbers or times.
--- What stands behind # or in a link is the number of something else, and may is no month.
-create or replace function ragdb_internal.says_kind(sentence text, kind text) returns boolean
+-- Returns the words of numbers.
+create or replace function ragdb_internal.number_words() returns text[]
+language sql immutable parallel safe
+return '{one,two,three,four,five,six,seven,eight,nine,ten,eleven,twelve,thirteen,fourteen,fifteen,
+  sixteen,seventeen,eighteen,nineteen,twenty,thirty,forty,fifty,sixty,seventy,eighty,ninety,dozen,
+  dozens,hundred,hundreds,thousand,thousands,million,millions,billion,billions,half,third,quarter,
+  once,twice,single,both,pair,couple,several,many,few,none,zero,all,unlimited}'::text[];
+
+-- Returns the words of times.
+create or replace function ragdb_internal.time_words() returns text[]
+language sql immutable parallel safe
+return '{january,february,march,april,june,july,august,september,october,november,december,monday,
+  tuesday,wednesday,thursday,friday,saturday,sunday,spring,summer,autumn,fall,winter,century,
+  centuries,decade,decades,year,years,month,months,week,weeks,day,days,hour,hours,night,morning,
+  evening,midnight,noon,ago,today,yesterday,recently,late,later,earlier,era,age,ages,period,reign,
+  war,birth,death,childhood,christmas,easter,ad,bc,bce,ce,after,before,during,while,until,till,
+  since,following,prior,beginning,start}'::text[];
+
+-- Returns the words one of which a sentence has that says a kind of thing.
+create or replace function ragdb_internal.kind_words(kind text) returns text[]
+language sql immutable parallel safe
+return case kind
+  when 'number' then ragdb_internal.number_words()
+  when 'date' then ragdb_internal.time_words()
+  when 'length' then ragdb_internal.number_words() || ragdb_internal.time_words()
+    || '{second,seconds,minute,minutes,forever,always,indefinitely,permanent,permanently,
+      immediately,life,lifetime,long,short}'
+  when 'often' then '{every,each,per,once,twice,times,hourly,daily,nightly,weekly,monthly,
+    quarterly,yearly,annual,annually,biennial,biennially,cycle,cycles,interval,intervals,always,
+    never,rare,rarely,seldom,regularly,frequently,usually,constantly,continuously,whenever}'
+  when 'default' then '{default,defaults,defaulted,unset,omitted,unspecified}'
+  when 'maker' then ragdb_internal.makers() || '{by}'
+  else '{}' end;
+
+-- Tells whether a sentence names who may have made what a question is about: who does so by a verb
+-- that is not passive, or a first and a last name that are not the question's.
+create or replace function ragdb_internal.names_maker(sentence text, question text)
+returns boolean
+language sql immutable parallel safe
+return sentence ~ ('(?<!\m(?:was|were|been|be|is|are)\s)\m(?:'
+    || pg_catalog.array_to_string(ragdb_internal.making_verbs(), '|') || ')\M')
+  or exists (
+    select from pg_catalog.regexp_matches(sentence, '\m([A-Z][a-z]+) ([A-Z][a-z]+)', 'g') m
+    where pg_catalog.lower(m[1] collate "C") <> all ('{the,a,an,this,in,on,at,by,for,from,to,with,
+        if,when,while,as,and,but,it,its,your,our}')
+      and pg_catalog.strpos(question, m[1]) = 0 and pg_catalog.strpos(question, m[2]) = 0);
+
+-- Tells whether a sentence may say a kind of thing (null: any) that a question asks for: digits, a
+-- name, or words. What stands behind #, a letter or in a link is the number of something else, and
+-- may is no month.
+create or replace function ragdb_internal.says_kind(sentence text, kind text, question text)
+returns boolean
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return kind is null
-    or sentence ~ case kind when 'date'
-      then '(?<![0-9.,#]|[a-z]/)[0-9]{3,4}(?![0-9]|[.,][0-9])|[0-9]{2}[./-][0-9]{2}'
-        '|(?<=[a-z0-9,] )May(?![a-z])'
-      else '(?<![#/.0-9])[0-9]' end
-    or string_to_array(translate(lower(sentence collate "C"), E'.,;:!?()*_`"’''\n-',
-      '                '), ' ') && case kind
-    when 'number' then '{one,two,three,four,five,six,seven,eight,nine,ten,eleven,twelve,thirteen,
-      fourteen,fifteen,sixteen,seventeen,eighteen,nineteen,twenty,thirty,forty,fifty,sixty,seventy,
-      eighty,ninety,dozen,dozens,hundred,hundreds,thousand,thousands,million,millions,billion,
-      billions,half,third,quarter,once,twice,single,both,pair,couple,several,many,few,none,zero,all,
-      unlimited}'::text[]
-    when 'date' then '{january,february,march,april,june,july,august,september,october,
-      november,december,monday,tuesday,wednesday,thursday,friday,saturday,sunday,spring,summer,
-      autumn,fall,winter,century,centuries,decade,decades,year,years,month,months,week,weeks,day,
-      days,hour,hours,night,morning,evening,midnight,noon,ago,today,yesterday,recently,late,later,
-      earlier,era,age,ages,period,reign,war,birth,death,childhood,christmas,easter,ad,bc,bce,ce,
-      after,before,during,while,until,till,since,following,prior,beginning,start}'
-    else '{}' end;
+    or case kind when 'date' then sentence
+        ~ ('(?<![0-9.,#]|[a-z]/)[0-9]{3,4}(?![0-9]|[.,][0-9])|[0-9]{2}[./-][0-9]{2}'
+        '|(?<=[a-z0-9,] )May(?![a-z])')
+      when 'maker' then ragdb_internal.names_maker(sentence, question)
+      when 'often' then false
+      when 'default' then false
+      else sentence ~ '(?<![#/.0-9A-Za-z])[0-9]' end
+    or string_to_array(translate(lower(sentence collate "C"), E'.,;:!()*_`"’''\n-',
+      '                '), ' ') && ragdb_internal.kind_words(kind);
 end $$;
 
--- Returns sentences with less of the score of their chunk where they do not say such a thing (null:
--- any).
-create or replace function ragdb_internal.kind_sentences(
-  sentences ragdb_internal.evidence_sentence[], kind text)
+-- Tells whether a sentence of evidence may say such a thing, by itself or as a row below a head.
+create or replace function ragdb_internal.says_kind(
+  sentence ragdb_internal.evidence_sentence, kind text, question text)
+returns boolean
+language sql immutable parallel safe
+return ragdb_internal.says_kind((sentence).sentence, kind, question)
+  or kind = 'default' and 'default' = any ((sentence).headed);
+
+-- Returns the place from which on a text speaks of what a sentence of it says the default of: the
+-- first sentence before it in its paragraph or item, at most so far, that has terms which it lacks;
+-- null for none.
+create or replace function ragdb_internal.default_start(text text,
+  said ragdb_internal.evidence_sentence, terms ragdb_internal.asked_term[],
+  sentences ragdb_internal.evidence_sentence[])
+returns integer
+language sql immutable parallel safe
+return (
+  select pg_catalog.min(s.start_offset)
+  from pg_catalog.unnest(sentences) s
+  where s.chunk_id = (said).chunk_id and s.source_id is not distinct from (said).source_id
+    and s.end_offset <= (said).start_offset and (said).end_offset - s.start_offset < 600
+    and exists (select from pg_catalog.unnest(terms) t
+      where t.lexeme = any (s.lexemes) and t.lexeme <> all ((said).lexemes))
+    and pg_catalog.substr(default_start.text, s.start_offset + 1,
+      (said).start_offset - s.start_offset) !~ '\n[ \t]*(?:\n|[-*+#|] |[0-9]{1,3}[.)] )');
+
+-- Returns sentences, those that say a default taken together with what says before them of what it
+-- is: "Default: 8000." says it of the port that its item is about.
+create or replace function ragdb_internal.default_sentences(evidence jsonb,
+  terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
+returns ragdb_internal.evidence_sentence[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select case when b.start is null then s else row(s.n, s.source_id, s.chunk_id, s.page,
+      s.score, b.start, s.end_offset, substr(b.text, b.start + 1, s.end_offset - b.start), array(
+        select l from unnest(sentences) o cross join unnest(o.lexemes) l
+        where o.chunk_id = s.chunk_id and o.source_id is not distinct from s.source_id
+          and o.start_offset >= b.start and o.end_offset <= s.end_offset),
+      s.headed)::ragdb_internal.evidence_sentence end
+    from unnest(sentences) s
+      left join lateral (
+        select c.chunk ->> 'text' as text, ragdb_internal.default_start(
+          c.chunk ->> 'text', s, terms, sentences) as start
+        from jsonb_array_elements(evidence -> 'chunks') c (chunk)
+        where 'default' = any (s.lexemes) and c.chunk ->> 'chunk_id' = s.chunk_id
+          and c.chunk ->> 'source_id' is not distinct from s.source_id) b on true
+    order by s.n);
+end $$;
+
+-- Returns sentences with less of the score of their chunk where they do not say the kind of thing
+-- that a question asks for (null: any), and a default with what it is the default of.
+create or replace function ragdb_internal.kind_sentences(evidence jsonb,
+  sentences ragdb_internal.evidence_sentence[], kind text, question text,
+  terms ragdb_internal.asked_term[])
 returns ragdb_internal.evidence_sentence[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   return case when kind is null then sentences else array(
-    select case when ragdb_internal.says_kind(s.sentence, kind) then s
+    select case when ragdb_internal.says_kind(s, kind, question) then s
       else row(s.n, s.source_id, s.chunk_id, s.page, s.score * 0.6, s.start_offset, s.end_offset,
         s.sentence, s.lexemes, s.headed)::ragdb_internal.evidence_sentence end
-    from unnest(sentences) s order by s.n) end;
+    from unnest(case when kind in ('default', 'digits') and 'default' = any (
+        ragdb_internal.question_words(question))
+      then ragdb_internal.default_sentences(evidence, terms, sentences) else sentences end) s
+    order by s.n) end;
 end $$;

@@ -1,4 +1,4 @@
-"""Who asks for a date or a number is answered by what has one."""
+"""Who asks for a date, a number, a default or a maker is answered by what has one."""
 
 from __future__ import annotations
 
@@ -31,11 +31,20 @@ from tests.sql.evidence.test_evidence_packs import scalar
         ("What is a port?", None),
         ("What is the default port of the server?", "digits"),
         ("What's the default port?", "digits"),
-        ("What is the default host?", None),
         ("Why is the default port taken?", None),
         ("When was it released, and by whom?", None),
         ("When was it released and how?", None),
         ("When was it made and released?", "date"),
+        ("How long should the key be?", "length"),
+        ("how often is it released", "often"),
+        ("How is it released so often?", None),
+        ("What is the default host?", "default"),
+        ("Which log level is the default?", "default"),
+        ("How do I change the default host?", None),
+        ("Who created the parser?", "maker"),
+        ("Who is the author of the parser?", "maker"),
+        ("Who uses the parser?", None),
+        ("Who created the parser, and when?", None),
     ],
 )
 def test_a_question_asks_for_a_kind_of_thing(
@@ -65,12 +74,29 @@ def test_a_question_asks_for_a_kind_of_thing(
         ("Any one is free.", "digits", False),
         ("It listens on 8000.", "digits", True),
         ("It listens.", None, True),
+        ("It is hashed by SHA256.", "number", False),
+        ("It lasts 14 days.", "length", True),
+        ("It lasts until it is deleted.", "length", True),
+        ("It is hashed by SHA256.", "length", False),
+        ("There is one every three years.", "often", True),
+        ("There are 12 of them.", "often", False),
+        ("**Default:** *auto*.", "default", True),
+        ("It listens on 8000.", "default", False),
+        ("The parser was developed by three students.", "maker", True),
+        ("Three students developed the parser.", "maker", True),
+        ("I am the author of the parser.", "maker", True),
+        ("Ada Byron is behind the parser.", "maker", True),
+        ("The Deep Parser was created to be fast.", "maker", False),
+        ("The Other parser is created in memory.", "maker", False),
+        ("Create a fork of the parser.", "maker", False),
     ],
 )
 def test_a_sentence_says_a_kind_of_thing(
     any_db: Connection, sentence: str, kind: str | None, says: bool
 ) -> None:
-    assert scalar(any_db, "select ragdb_internal.says_kind(%s, %s)", sentence, kind) is says
+    question = "Who made the Deep Parser?"
+    made = scalar(any_db, "select ragdb_internal.says_kind(%s, %s, %s)", sentence, kind, question)
+    assert made is says
 
 
 @pytest.mark.parametrize(
@@ -111,3 +137,80 @@ def test_a_thing_is_not_called_unnamed_where_only_the_number_lacks(db: Connectio
         json.dumps({"chunks": [chunk]}),
     )
     assert (made["insufficient_evidence"], made["unnamed"]) == (True, [])
+
+
+MANUAL = """# Settings
+
+- `--host <str>` - Bind to this host. It may be an address of IPv6. **Default:** *local*.
+- `--port <int>` - Bind to this port. **Default:** *8000*.
+- `--backlog <int>` - How many clients may wait.
+  Relevant for heavy traffic. **Default:** *2048*.
+
+The log has levels. The default one is info.
+
+A color may be set. It is a name or a number.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "What is the default host to bind to?",
+            "`--host <str>` - Bind to this host. It may be an address of IPv6. "
+            "**Default:** *local*.",
+        ),
+        (
+            "What is the default port to bind to?",
+            "`--port <int>` - Bind to this port. **Default:** *8000*.",
+        ),
+        (
+            "Which is the default log level?",
+            "The log has levels. The default one is info.",
+        ),
+        ("What is the default color?", None),
+    ],
+)
+def test_a_default_is_quoted_with_what_it_is_the_default_of(
+    any_db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", "settings.md", MANUAL)
+    row = alike(base, "docs", question, sentences=1)
+    assert (row.answer, row.status) == ((answer, "answered") if answer else ("", "insufficient"))
+
+
+def test_a_row_below_the_head_of_defaults_says_a_default(db: Connection) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text(
+        "docs", "a.md", "| option | default |\n|---|---|\n| host to bind to | 127.0.0.1 |\n"
+    )
+    row = alike(base, "docs", "What is the default host to bind to?")
+    assert row.answer == "| host to bind to | 127.0.0.1 |"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who developed the parser?", None),
+        ("Who created the lexer?", "The lexer was created by Ada Byron"),
+        ("How often is the parser released?", None),
+        ("How often is the lexer released?", "A lexer is released every three years."),
+    ],
+)
+def test_who_made_a_thing_is_a_person_and_how_often_is_a_time(
+    db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", "The parser is useful where something is developed or released.")
+    base.put_text(
+        "docs",
+        "b.md",
+        "The lexer was created to be fast. The lexer was created by Ada Byron. The lexer is "
+        "released by hand. A lexer is released every three years.",
+    )
+    row = alike(base, "docs", question, sentences=1)
+    assert row.answer.startswith(answer) if answer else row.status == "insufficient"
