@@ -61,6 +61,30 @@ begin
   support := (v_first / v_total) ^ least(1.3, 2 / v_total ^ 0.25);
 end $$;
 
+-- Returns the sentences of evidence that answer a question, as picked_sentences does, but for those
+-- that are about another thing than the question is and come first.
+create or replace function ragdb_internal.picked_about(question text, config text, evidence jsonb,
+  terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
+  max_sentences integer,
+  out picked ragdb_internal.evidence_sentence[], out support float8)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_subject constant text[] := ragdb_internal.lexemes_of_name(
+    ragdb_internal.asked_subject(question, config), config);
+  v_left ragdb_internal.evidence_sentence[] := sentences;
+begin
+  loop
+    select p.picked, p.support into picked, support
+      from ragdb_internal.picked_sentences(terms, v_left, max_sentences) p;
+    exit when v_subject = '{}' or picked = '{}'
+      or picked[1].lexemes && v_subject or picked[1].headed && v_subject
+      or not ragdb_internal.is_about_another(picked[1], question, evidence);
+    v_left := array(select s from unnest(v_left) s where s.n <> picked[1].n order by s.n);
+  end loop;
+end $$;
+
 -- Refuses a verdict of the gate whose read_as is no object of shares by lexeme, or whose names are
 -- no lexemes. Raises RG400.
 create or replace function ragdb_internal.check_verdict(gate jsonb) returns void
@@ -107,7 +131,8 @@ declare
   v_kind constant text := ragdb_internal.asked_kind(question, v_config);
 begin
   select p.picked, p.support into picked, support
-    from ragdb_internal.picked_sentences(v_terms, ragdb_internal.listed_sentences(evidence,
+    from ragdb_internal.picked_about(question, v_config, evidence, v_terms,
+      ragdb_internal.listed_sentences(evidence,
       ragdb_internal.defining_sentences(ragdb_internal.kind_sentences(evidence,
         ragdb_internal.naming_sentences(evidence, v_config,
           v_read.read_as, v_names, v_asked, v_read.sentences), v_kind, question, v_terms),

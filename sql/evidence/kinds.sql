@@ -1,12 +1,7 @@
 -- What kind of thing answers a question: who asks when something was is not answered by what has no
 -- date, nor who asks how many by what has no number, nor who asks who made it by what names nobody.
 
--- Returns the verbs by which somebody is said to have made something.
-create or replace function ragdb_internal.making_verbs() returns text[]
-language sql immutable parallel safe
-return '{created,wrote,developed,invented,founded,designed,built,authored,maintains}'::text[];
-
--- Returns what those are called that have.
+-- Returns what those are called who have made something.
 create or replace function ragdb_internal.makers() returns text[]
 language sql immutable parallel safe
 return '{creator,creators,author,authors,developer,developers,founder,founders,inventor,inventors,

@@ -119,8 +119,8 @@ begin
     texts, v_before || word || '(?![[:alnum:]_-])');
 end $$;
 
--- Returns the words that what is asked has in small letters and that its evidence writes as names;
--- null for none, and in German, where each noun has a capital.
+-- Returns the words that what is asked has in small letters and that its evidence writes as names,
+-- and what it is about; null for none, and in German, where each noun has a capital.
 create or replace function ragdb_internal.written_as_names(
   asked text, evidence jsonb, config text)
 returns text
@@ -128,6 +128,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_subject constant text := ragdb_internal.bare_subject(asked, config);
   v_texts constant text := (
     select string_agg(c.chunk ->> 'text', E'\n')
     from jsonb_array_elements(evidence -> 'chunks') c (chunk) where config <> 'german');
@@ -135,8 +136,8 @@ begin
   return (
     select string_agg(q.word, ' ')
     from string_to_table(translate(asked, '?,;:!()"', ''), ' ') q (word)
-    where q.word ~ '^[a-z][a-z0-9]{2,}$'
-      and ragdb_internal.is_written_as_name(q.word, v_texts));
+    where q.word ~ '^[a-z][a-z0-9]{2,}$' and (q.word = v_subject
+      or ragdb_internal.is_written_as_name(q.word, v_texts)));
 end $$;
 
 -- Returns lexemes without the parts of numbers with points among them: what has 2 and 4 need not

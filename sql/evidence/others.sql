@@ -1,0 +1,51 @@
+-- Sentences about another thing than the one that a question is about: beside a manual's own thing
+-- its pages speak of its like, and say of that what is asked.
+
+-- Returns the heading that stands over a place of a chunk of evidence: the last one before it, or
+-- that over the chunk.
+create or replace function ragdb_internal.heading_before(chunk jsonb, start_offset integer)
+returns text
+language sql immutable parallel safe
+return coalesce(
+  pg_catalog.substring(pg_catalog.left(chunk ->> 'text', start_offset),
+    '^(?:.*\n)?#{1,6} ([^\n]*)'),
+  case pg_catalog.jsonb_typeof(chunk -> 'heading') when 'array' then chunk #>> '{heading,-1}' end);
+
+-- Tells whether a sentence, below such a heading, is about another thing by its first word: a name
+-- that the question does not have. "It" is what a heading of one word names. A name is what texts
+-- write no less often with a capital than without, within sentences and as all of the heading; in
+-- small letters what the heading has.
+create or replace function ragdb_internal.is_of_another(
+  sentence text, heading text, question text, texts text)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_begin constant text := '^[^A-Za-z0-9<`-]*([A-Za-z][A-Za-z0-9]+)(?![A-Za-z0-9_./(-])';
+  v_within constant text := ragdb_internal.within_sentence() || '%s(?![[:alnum:]_-])';
+  v_headed constant text := substring(heading, v_begin || '[^A-Za-z0-9]*$');
+  v_word constant text := case
+    when substring(sentence, v_begin) = any ('{It,This,They,These}') then v_headed
+    else substring(sentence, v_begin) end;
+  v_small constant text := lower(v_word collate "C");
+begin
+  return v_word is not null and strpos(lower(question collate "C"), v_small) = 0 and case
+    when v_word = v_small then strpos(lower(heading collate "C"), v_word) > 0
+    else regexp_count(texts, format(v_within, v_word)) + (v_word = coalesce(v_headed, ''))::integer
+      >= greatest(1, regexp_count(texts, format(v_within, v_small))) end;
+end $$;
+
+-- Tells whether a sentence of evidence is about another thing than a question.
+create or replace function ragdb_internal.is_about_another(
+  sentence ragdb_internal.evidence_sentence, question text, evidence jsonb)
+returns boolean
+language sql immutable parallel safe
+return (
+  select ragdb_internal.is_of_another((sentence).sentence,
+    (select ragdb_internal.heading_before(c.chunk, (sentence).start_offset)
+      from pg_catalog.jsonb_array_elements(evidence -> 'chunks') c (chunk)
+      where c.chunk ->> 'chunk_id' = (sentence).chunk_id
+        and c.chunk ->> 'source_id' is not distinct from (sentence).source_id limit 1), question,
+    (select pg_catalog.string_agg(c.chunk ->> 'text', E'\n')
+      from pg_catalog.jsonb_array_elements(evidence -> 'chunks') c (chunk))));

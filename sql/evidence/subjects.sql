@@ -1,0 +1,64 @@
+-- What a question is about by its grammar, as uvicorn in "Does uvicorn support HTTP/3?": who leaves
+-- out "the" names a thing, also in small letters.
+
+-- Returns the verbs by which somebody is said to have made something.
+create or replace function ragdb_internal.making_verbs() returns text[]
+language sql immutable parallel safe
+return '{created,wrote,developed,invented,founded,designed,built,authored,maintains}'::text[];
+
+-- Returns the words of a question as they are written, without signs.
+create or replace function ragdb_internal.written_words(question text) returns text[]
+language sql immutable parallel safe
+return pg_catalog.array_remove(pg_catalog.string_to_array(
+  pg_catalog.translate(question, E'?,;!()"\n', '        '), ' '), '');
+
+-- Returns the place of the last word of a question behind "of" where "the" begins what is of it, as
+-- in "the default port of uvicorn", and not in "which body of water"; null for none.
+create or replace function ragdb_internal.owner_place(words text[]) returns integer
+language sql immutable parallel safe
+return case when words[cardinality(words) - 1] = 'of'
+    and words[pg_catalog.array_position(words, 'the') :] && '{what,which,a,an}' is false
+  then cardinality(words) end;
+
+-- Returns the word of an English question that names what it is about in small letters: behind
+-- "does", "who created" and the like, or its last behind "the … of", without an article or a
+-- plural; null for none.
+create or replace function ragdb_internal.bare_subject(question text, config text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_words constant text[] := ragdb_internal.written_words(question);
+  v_place constant integer := case
+    when lower(v_words[1] collate "C") = 'who' and v_words[2] = any (ragdb_internal.making_verbs())
+    then 3
+    else coalesce(ragdb_internal.owner_place(v_words), array_position(
+      array_replace(v_words[: 6], 'Does', 'does'), 'does') + 1) end;
+begin
+  return case when config = 'english' and v_words[v_place] ~ '^[a-z][a-z0-9_.-]+$'
+      and (v_words[v_place] !~ '[^s]s$' or v_words[v_place - 1] <> 'of')
+      and v_words[v_place] <> all ('{a,an,the,this,that,it,its,he,she,his,her,my,your,our,their,one,
+        each,every,any,no,another,someone,anyone,everyone,somebody,anybody,everybody,something,
+        anything,everything,nothing,what,which,who}')
+    then v_words[v_place] end;
+end $$;
+
+-- Returns the name of the thing that an English question is about: behind what begins a question of
+-- yes or no, behind who made it, or its last behind "the … of"; null for none.
+create or replace function ragdb_internal.asked_subject(question text, config text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_words constant text[] := ragdb_internal.written_words(ragdb_internal.asked_for(question));
+  v_first constant text := lower(v_words[1] collate "C");
+  v_place constant integer := case
+    when v_first = any ('{does,do,did,is,are,was,were,can,could,has,have,will,should}') then 2
+    when v_first = 'who' and v_words[2] = any (ragdb_internal.making_verbs()) then 3
+    else ragdb_internal.owner_place(v_words) end;
+begin
+  return case when config <> 'english' or v_place is null then null
+    when v_words[v_place] ~ '^[A-Z]' then v_words[v_place]
+    when v_place > 2 or v_first = 'does' then ragdb_internal.bare_subject(
+      array_to_string(v_words, ' '), config) end;
+end $$;

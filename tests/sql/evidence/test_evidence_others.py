@@ -1,0 +1,103 @@
+"""What a question is about, the sentence that answers it is about too."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragdb.database import Database
+from tests.conftest import Connection
+from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_evidence_packs import scalar
+
+SERVERS = """# Servers
+
+Quickserv speaks a protocol. Servers such as Slowserv or Oddserv speak it too.
+Redirects are followed up to ten times.
+
+### Slowserv
+
+Slowserv supports websockets over HTTP/3.
+
+### Oddserv
+
+It has colors of text.
+
+### tinyserv
+
+tinyserv has a maximum line length of 70 letters. The quickserv may be given.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "bare", "subject"),
+    [
+        ("Does uvicorn support HTTP/3?", "uvicorn", "uvicorn"),
+        ("What is the default port of uvicorn?", "uvicorn", "uvicorn"),
+        ("Which port does uvicorn use?", "uvicorn", None),
+        ("who created uvicorn", "uvicorn", "uvicorn"),
+        ("Could you tell me who created uvicorn?", None, "uvicorn"),
+        ("Does Uvicorn support HTTP/3?", None, "Uvicorn"),
+        ("Is Uvicorn fast?", None, "Uvicorn"),
+        ("Is it fast?", None, None),
+        ("Does the server support HTTP/3?", None, None),
+        ("Does it use the port of the server?", None, None),
+        ("What is the length of passwords?", None, None),
+        ("What is the length of access?", "access", "access"),
+        ("In which body of water is it?", None, None),
+        ("The islands are in what body of water?", None, None),
+        ("When was the forest a band of wood?", None, None),
+        ("Wird uvicorn benutzt?", None, None),
+        ("", None, None),
+    ],
+)
+def test_a_question_is_about_what_it_names_without_an_article(
+    any_db: Connection, question: str, bare: str | None, subject: str | None
+) -> None:
+    for config, expected in (("english", [bare, subject]), ("german", [None, None])):
+        made = [
+            scalar(any_db, f"select ragdb_internal.{name}(%s, %s)", question, config)
+            for name in ("bare_subject", "asked_subject")
+        ]
+        assert made == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Does Slowserv support HTTP/3?", "Slowserv supports websockets over HTTP/3."),
+        ("Does Quickserv support HTTP/3?", None),
+        ("Does quickserv support HTTP/3?", None),
+        ("Does Quickserv have colors of text?", None),
+        ("Does Oddserv have colors of text?", "It has colors of text."),
+        ("What is the maximum line length of tinyserv?", "tinyserv has a maximum line length"),
+        ("What is the maximum line length of quickserv?", None),
+        # the sentence need not name it where it is about no other thing
+        ("Does Quickserv follow redirects ten times?", "Redirects are followed"),
+    ],
+)
+def test_what_a_page_says_of_another_thing_is_no_answer(
+    any_db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", "quickserv/servers.md", SERVERS, max_tokens=200)
+    row = alike(base, "docs", question, sentences=1)
+    assert row.answer.startswith(answer) if answer else row.status == "insufficient", row.answer
+
+
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [
+        ("Which port does slowserv listen on?", "insufficient"),
+        ("Which port does quickserv listen on?", "answered"),
+        ("Which port does the server listen on?", "answered"),
+    ],
+)
+def test_what_is_asked_about_in_small_letters_has_to_be_named(
+    any_db: Connection, question: str, status: str
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", "The quickserv and its server listen on port 8000.")
+    base.put_text("docs", "b.md", "Use slowserv.")
+    assert alike(base, "docs", question).status == status
