@@ -64,12 +64,12 @@ language sql immutable parallel safe
 return case kind
   when 'number' then ragdb_internal.number_words()
   when 'date' then ragdb_internal.time_words()
-  when 'length' then ragdb_internal.number_words() || ragdb_internal.time_words()
-    || '{second,seconds,minute,minutes,forever,always,indefinitely,permanent,permanently,
-      immediately,life,lifetime,long,short}'
-  when 'often' then '{every,each,per,once,twice,times,hourly,daily,nightly,weekly,monthly,
-    quarterly,yearly,annual,annually,biennial,biennially,cycle,cycles,interval,intervals,always,
-    never,rare,rarely,seldom,regularly,frequently,usually,constantly,continuously,whenever}'
+  when 'length' then '{second,seconds,minute,minutes,hour,hours,day,days,night,nights,week,weeks,
+    month,months,year,years,decade,decades,century,centuries,period,age,until,till,since,forever,
+    always,indefinitely,permanent,permanently,immediately,lifetime}'
+  when 'often' then '{every,per,twice,hourly,daily,weekly,monthly,quarterly,yearly,annual,annually,
+    biennial,biennially,cycle,cycles,interval,intervals,always,never,rare,rarely,seldom,regularly,
+    frequently}'
   when 'default' then '{default,defaults,defaulted,unset,omitted,unspecified}'
   when 'maker' then ragdb_internal.makers() || '{by}'
   else '{}' end;
@@ -101,7 +101,8 @@ begin
         ~ ('(?<![0-9.,#]|[a-z]/)[0-9]{3,4}(?![0-9]|[.,][0-9])|[0-9]{2}[./-][0-9]{2}'
         '|(?<=[a-z0-9,] )May(?![a-z])')
       when 'maker' then ragdb_internal.names_maker(sentence, question)
-      when 'often' then false
+      when 'often' then sentence ~* (E'\\m(?:(?:once|times)\\s+(?:an?|per|in)|each\\s+'
+        '(?:\\S+\\s+)?(?:second|minute|hour|day|night|week|month|quarter|year|time))')
       when 'default' then false
       else sentence ~ '(?<![#/.0-9A-Za-z])[0-9]' end
     or string_to_array(translate(lower(sentence collate "C"), E'.,;:!()*_`"’''\n-',
