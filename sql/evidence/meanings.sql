@@ -65,6 +65,17 @@ language sql immutable parallel safe
 return case when pg_catalog.strpos(sentence, '(') between 3 and pg_catalog.length(subject) + 2
   then pg_catalog.substring(sentence, '^[^(]+\(([^()\s]{2,12})\)') end;
 
+-- Returns the lexemes of what a sentence says something of, without the English word of what kind
+-- of thing it is, as Clippy in "The Clippy tool is a collection of checks".
+create or replace function ragdb_internal.without_class(lexemes text[]) returns text[]
+language sql immutable parallel safe
+return array(
+  select l from pg_catalog.unnest(lexemes) with ordinality u (l, n)
+  where l <> all ('{algorithm,attribut,class,command,crate,extens,field,flag,framework,function,
+    header,keyword,languag,librari,macro,method,modul,oper,option,packag,paramet,plugin,program,
+    protocol,server,servic,system,tool,trait,type}')
+  order by n);
+
 -- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
 -- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not.
 create or replace function ragdb_internal.defines(sentence text, meant text[], config text)
@@ -74,10 +85,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_told constant text[] := ragdb_internal.subject_of(sentence, config);
+  v_subject constant text[] := ragdb_internal.sense_lexemes(
+    lower(v_told[1] collate "C"), config);
 begin
   return case
     when v_told is null or meant not in (
-        tsvector_to_array(ragdb_internal.lexemes(lower(v_told[1] collate "C"), config)),
+        v_subject, ragdb_internal.without_class(v_subject),
         ragdb_internal.sense_lexemes(lower(
           ragdb_internal.abbreviated_subject(sentence, v_told[1]) collate "C"), config)) then 1
     when v_told[2] ~ '[:：|—–-]' or lower(split_part(v_told[3], ' ', 1) collate "C") = any (

@@ -67,6 +67,11 @@ def test_what_something_is_is_answered_by_who_says_it(any_db: Connection, config
         (["Put `@csrf` into each form against CSRF, as CSRF is common.",
           "[Cross-Site Request Forgery (CSRF)](https://example.com) is an attack on a session."],
          "What is CSRF and how does it work?", "[Cross-Site Request Forgery (CSRF)]"),
+        # with the word of what kind of thing it is
+        (["Clippy is included with Rust. Start Clippy by hand.",
+          "The Clippy tool is a collection of checks."], "What is Clippy?", "The Clippy tool is"),
+        (["Write the Drop trait by hand. The Drop handle is a part of a door.",
+          "The `Drop` trait is what runs code at the end."], "What is Drop?", "The `Drop` trait"),
         # asked of something else
         (["As a salt is new for each user, hashes differ. No salt stays here for long."],
          "What is a salt?", "As a salt is new"),
