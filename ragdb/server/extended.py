@@ -9,7 +9,7 @@ from ragdb.server.scripts import is_current, newer_version
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
-    from ragdb.server.scripts import Connection
+    from ragdb.server.roles import Connection
 
 
 def is_extension(connection: Connection) -> bool:
