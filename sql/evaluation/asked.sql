@@ -106,7 +106,8 @@ return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
   || case when source is null then '[]' else pg_catalog.jsonb_build_array(
     pg_catalog.jsonb_build_object('kind', 'sourceEq', 'required', true, 'value', source)) end;
 
--- Refuses a question that is blank or too long, and tags that are null. Raises RG400, RG413.
+-- Refuses a question that is blank or too long, and tags that are no list or null. Raises RG400,
+-- RG413.
 create or replace function ragdb_internal.check_asked(query text, source text, tags text[])
   returns void
 language plpgsql immutable parallel safe
@@ -116,10 +117,10 @@ begin
   if coalesce(query, '') !~ E'\\S' then
     raise exception 'query is blank'
       using errcode = 'RG400', detail = 'a case asks something', hint = 'give the question';
-  elsif array_position(tags, null) is not null then
-    raise exception 'tag % is null', array_position(tags, null)
+  elsif not ragdb_internal.is_list(tags) then
+    raise exception 'tags are %', ragdb_internal.quote(tags::text)
       using errcode = 'RG400', detail = 'a run selects cases by their tags',
-        hint = 'give texts, or no tags: the tag is asked then';
+        hint = 'give a list of texts, or no tags: the tag is asked then';
   elsif length(query) > 10000 or length(source) > 2048 then
     raise exception 'query or source is too long'
       using errcode = 'RG413',

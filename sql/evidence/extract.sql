@@ -71,8 +71,9 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_subject constant text[] := ragdb_internal.lexemes_of_name(
-    ragdb_internal.asked_subject(question, config), config);
+  v_name constant text := ragdb_internal.asked_subject(question, config);
+  v_subject constant text[] := case when v_name is null then '{}'
+    else ragdb_internal.lexemes_of_name(v_name, config) end;
   v_left ragdb_internal.evidence_sentence[] := sentences;
 begin
   loop
