@@ -33,18 +33,24 @@ declare
       select from ragdb.proposal_decisions d
       where d.corpus_id = p.corpus_id and d.proposal_id = p.proposal_id
         and d.decision = 'rejected'));
+  v_chunk_nos integer[];
   v_met text[];
 begin
-  if filter is null then
+  if filter is null or filter = '{}' then
     return v_all;
   end if;
+  -- by itself: a condition would filter again for each chunk that it is asked of
+  v_chunk_nos := ragdb_internal.filtered_chunks(statements.corpus_id, filter,
+    array(select distinct i from unnest(v_all) s cross join unnest(s.chunk_ids) i));
   v_met := array(
     select c.chunk_id from ragdb.chunks c
-    where c.corpus_id = statements.corpus_id and c.chunk_no = any (
-      ragdb_internal.filtered_chunks(statements.corpus_id, filter,
-        array(select distinct i from unnest(v_all) s cross join unnest(s.chunk_ids) i))));
+    where c.corpus_id = statements.corpus_id and c.chunk_no = any (v_chunk_nos));
+  -- both are hashed: to compare each list with all that met it takes the product of their lengths
   return array(
-    select s from unnest(v_all) s where s.chunk_ids <> '{}' and s.chunk_ids <@ v_met);
+    select s from unnest(v_all) s where s.chunk_ids <> '{}' and s.id not in (
+      select a.id
+      from (select u.id, unnest(u.chunk_ids) as chunk_id from unnest(v_all) u) a
+      where a.chunk_id not in (select m from unnest(v_met) m)));
 end $$;
 
 -- Returns the BM25 of statements over the most that the query could reach, by the statistics of

@@ -106,3 +106,35 @@ def test_all_chunks_of_a_statement_meet_a_filter(
 ) -> None:
     assert scores(found(embedded, "vouchers card", filter='{"role": "user"}'), raw=False) == {}
     assert scores(found(embedded, "vouchers card", filter='{"role": "assistant"}'), raw=False)
+
+
+def test_a_filter_without_conditions_hides_no_statement(
+    embedded: Connection, stated: dict[str, int]
+) -> None:
+    embedded.execute(
+        "insert into ragdb.semantic_atoms select (jsonb_populate_record(a, jsonb_build_object("
+        "'atom_id', gen_random_uuid(), 'source_chunk_ids', array['gone']))).*"
+        " from ragdb.semantic_atoms a"
+    )
+    asked: dict[str, Any] = {"query": "vouchers card", "mode": "lexical"}
+    rows = found(embedded, **asked)
+    assert len(scores(rows, raw=False)) == 2 * len(stated)
+    assert found(embedded, **asked, filter="{}") == rows
+
+
+def test_a_filter_is_applied_once_however_the_chunks_are_read(
+    embedded: Connection, stated: dict[str, int]
+) -> None:
+    for setting in ("enable_indexscan = off", "enable_bitmapscan = off", "track_functions = 'pl'"):
+        embedded.execute(f"set local {setting}")
+    before = filtered(embedded)
+    embedded.execute(
+        "select ragdb_internal.statements(corpus_id, %s) from ragdb.corpora where name = 'chat'",
+        ('{"role": "assistant"}',),
+    )
+    assert filtered(embedded) - before == 1
+
+
+def filtered(db: Connection) -> int:
+    calls = "select calls from pg_stat_xact_user_functions where funcname = 'filtered_chunks'"
+    return int(one(db, f"select coalesce(({calls}), 0) as calls")["calls"])
