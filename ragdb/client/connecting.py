@@ -19,9 +19,13 @@ ALIVE = {
     "tcp_user_timeout": 30_000,
 }
 
-# Milliseconds after which a server looks whether the client of a statement is still there. By
-# itself it does not look, and would go on with what a killed client asked for, and commit it.
-LOOKED_AFTER = 2_000
+# Has a server look every 2 seconds whether the client of a statement is still there, where nobody
+# has said how often. By itself it does not look, and would go on with what a killed client asked
+# for, and commit it.
+LOOKS = (
+    "select set_config('client_connection_check_interval', '2s', false)"
+    " where current_setting('client_connection_check_interval') = '0'"
+)
 
 # the forms of times that psycopg reads, by the names under which a server and a pooler report them
 FORMS = {"DateStyle": "ISO", "IntervalStyle": "postgres"}
@@ -60,7 +64,7 @@ def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:
     connection = psycopg.connect(conninfo, **options(conninfo, **given))
     try:
         have_forms(connection)
-    except psycopg.Error:
+    except BaseException:
         connection.close()
         raise
     return connection
@@ -71,7 +75,7 @@ async def aconnect(conninfo: str, **given: Any) -> psycopg.AsyncConnection[Any]:
     connection = await psycopg.AsyncConnection.connect(conninfo, **options(conninfo, **given))
     try:
         await ahave_forms(connection)
-    except psycopg.Error:
+    except BaseException:  # whoever is cancelled leaves no connection either
         await connection.close()
         raise
     return connection
@@ -119,7 +123,7 @@ def in_turns(
     if connection.autocommit and not is_pooled(connection):
         connection.execute("set default_transaction_isolation = 'read committed'")
         with contextlib.suppress(psycopg.errors.InvalidParameterValue):  # Windows cannot
-            connection.execute(f"set client_connection_check_interval = {LOOKED_AFTER}")
+            connection.execute(LOOKS)
         if most is not None and connection.execute("show lock_timeout").fetchall() == [("0",)]:
             connection.execute(f"set lock_timeout = '{most}s'")
     return connection

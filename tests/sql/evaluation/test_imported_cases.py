@@ -194,5 +194,5 @@ def test_a_document_is_in_the_files_of_trec_under_one_name(docs: Connection) -> 
 
 def test_a_question_takes_tags_that_are_texts(docs: Connection) -> None:
     add = "select ragdb.add_eval_case('A', null, 'q', null, %s)"
-    for tags in ([None], [["a"], ["b"]]):
+    for tags in ([None], ["a", None], [["a"], ["b"]]):
         assert refused(docs, add, tags).sqlstate == "RG400"
