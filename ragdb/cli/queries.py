@@ -86,7 +86,7 @@ def _judge(case: dict[str, Any], judged: Iterable[dict[str, Any]], path: Path) -
         source, grade = label["source"], label["grade"]
         if source not in grades:
             case["labels"].append(label)
-        elif grades[source] != grade:
+        elif grades[source] != grade and grades[source] != str(grade):
             where = f"{path} and the judgements"
             raise _twice(where, case["name"], source, grades[source], grade)
 

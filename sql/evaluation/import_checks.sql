@@ -24,7 +24,8 @@ create or replace function ragdb_internal.wrong_label("case" jsonb) returns text
 language sql immutable parallel safe
 return (
   select pg_catalog.format('has the label %s, which is not a source with a whole grade of -1000 to '
-    '1000 and a span 0 <= start < end, or none', ragdb_internal.quote(l.v::text))
+    '1000 and a span 0 <= start < end, or none; a span may have a sha256 of 64 digits',
+    ragdb_internal.quote(l.v::text))
   from pg_catalog.jsonb_array_elements(ragdb_internal.json_part("case", 'labels', 'array'))
     with ordinality l (v, n)
   where not ragdb_internal.is_label(l.v) order by l.n limit 1);

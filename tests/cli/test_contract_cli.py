@@ -239,7 +239,7 @@ def test_a_judgement_that_is_given_twice_counts_once(run: Run, tmp_path: Path) -
     contract, queries, qrels = (tmp_path / name for name in ("c.kern", "q.jsonl", "qrels.tsv"))
     contract.write_text(APPLIED)
     assert run("apply", contract).exit_code == 0
-    labels = [{"source": "1"}, {"source": "2", "grade": 2}, {"source": "3", "start": 0, "end": 4}]
+    labels = [{"source": "1"}, {"source": "2", "grade": "2"}, {"source": "3", "start": 0, "end": 4}]
     queries.write_text(json.dumps({"_id": 7, "text": "word", "labels": labels}) + "\n")
     qrels.write_text("7\t1\t1\n7\t2\t2\n7\t2\t2.0\n7\t3\t1\n7\t4\t0\n")
     given = ("eval", "import", "A", "V", "--queries", queries, "--qrels", qrels)
