@@ -100,10 +100,7 @@ SQL = re.compile(
 )
 # a role, a limit or a level of the transaction, and who asks, in the words of PostgreSQL
 OWN_WORDS = {
-    "ragdb.client.connecting": (
-        "select pg_backend_pid()",
-        "select set_config('extra_float_digits', ",
-    ),
+    "ragdb.client.connecting": ("select pg_backend_pid()", "select set_config("),
     "ragdb.http.transactions": ("with asker as materialized",),
     "ragdb.cli.server": ("select extversion from pg_extension where extname = 'vector'",),
 }
