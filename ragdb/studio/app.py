@@ -24,10 +24,13 @@ from ragdb.studio import (
     slices,
     traces,
 )
-from ragdb.studio.pages import Studio
+from ragdb.studio.pages import Studio, address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+WRONG_TOKEN = "The token is unknown, revoked or expired."
 
 
 def register(app: FastAPI, link: sessions.Link | None = None) -> None:
@@ -63,7 +66,11 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
                 sessions.forget(answer)
             return answer
         back = sessions.sender(request)
-        page = studio.page(request, "error.html", status, code=status, problem=body, back=back)
+        # who is in has the menu also where the request is refused before it is known who asks
+        is_in = is_known or sessions.session_of(request) is not None
+        page = studio.page(
+            request, "error.html", status, code=status, problem=body, back=back, is_in=is_in
+        )
         # who watches goes on once the database answers again
         if status in (408, 429, 503) and request.query_params.get("every", "").isdecimal():
             page.headers["Refresh"] = request.query_params["every"]
@@ -87,17 +94,21 @@ def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) ->
         return Response(content, 200, {**sessions.headers(), **kept}, kind)
 
     @router.get("/login")
-    async def login(request: Request, next: str = "") -> HTMLResponse:
-        return studio.page(request, "login.html", next=next, problem=None)  # the form checks it
+    async def login(request: Request, next: str = "", refused: bool = False) -> HTMLResponse:
+        why, status = (WRONG_TOKEN, 401) if refused else (None, 200)
+        # whoever sends the form checks where it leads
+        return studio.page(request, "login.html", status, next=next, problem=why)
 
     @router.post("/login")
-    async def log_in(request: Request) -> Response:
+    async def log_in(request: Request, next: str = "", refused: bool = False) -> Response:
+        # it has the address of its page; where to go is what the form says
         fields = await sessions.fields_of(request)
         secret = await studio.server.open_session(sessions.digest(fields.get("token", "").strip()))
         goal = sessions.inside(fields.get("next", ""))
         if secret is None:
-            why = "The token is unknown, revoked or expired."
-            return studio.page(request, "login.html", 401, next=goal, problem=why)
+            if sessions.written(request):  # no address has room for it
+                return studio.page(request, "login.html", 401, next=goal, problem=WRONG_TOKEN)
+            return sessions.lead(request, address("/login", next=goal, refused="true"))
         answer = sessions.lead(request, goal)
         sessions.keep(answer, request, secret)
         return answer

@@ -22,7 +22,6 @@ from ragdb.studio import sessions
 from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.turns import speakers
 
-Question = Annotated[str | None, Query(max_length=32768), Blank]
 Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 PAGE = 50
 CHUNKS = 40
@@ -49,7 +48,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         document: str,
         first: Annotated[int, Query(ge=0)] = 0,
         chunk: Annotated[str | None, Query(max_length=512), Blank] = None,
-        q: Question = None,
+        q: str = "",
         quote: Annotated[str | None, Query(max_length=10000), Blank] = None,
         page: Number = None,
     ) -> HTMLResponse:
@@ -105,11 +104,11 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
     async def documents(
         request: Request,
         corpus: Annotated[str | None, Blank] = None,
-        q: Question = None,
+        q: str = "",
         prefix: Annotated[str, Query(max_length=2048)] = "",
         after: Annotated[str, Query(max_length=2048)] = "",
     ) -> HTMLResponse:
-        q = q if q and q.strip() else None
+        q = "" if q.isspace() else q
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus)
             listed: Sequence[rows.Document] = []
@@ -120,7 +119,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
             if chosen is not None:
                 info = await db.corpus_info(chosen)
                 spaces = await db.embedding_status(chosen)
-                if q is not None:
+                if q:
                     hits = await db.search_documents(chosen, q, 30, 1, filter=_begins(prefix))
                     turns = await speakers(db, chosen, [hit.chunks[0]["chunk_id"] for hit in hits])
                 else:
@@ -157,7 +156,7 @@ def _folders(prefix: str) -> list[tuple[str, str]]:
 
 
 async def _marked(
-    db: AsyncClient, corpus: str, chunk: rows.Chunk, q: str | None, quote: str | None
+    db: AsyncClient, corpus: str, chunk: rows.Chunk, q: str, quote: str | None
 ) -> tuple[Markup | None, rows.LocateQuoteRow | None]:
     """The text of a chunk with the quote marked that it says, else the words of the question."""
     if quote is not None and quote.strip():
@@ -170,7 +169,7 @@ async def _marked(
             chunk.text[:start], chunk.text[start:end], chunk.text[end:]
         )
         return text, located
-    if q is not None and q.strip():
+    if q.strip():
         marks = Marks()
         shown = await db.highlight(corpus, chunk.chunk_id, q, marks.start, marks.end)
         return marks.snippet(shown, len(shown)), None

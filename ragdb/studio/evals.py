@@ -143,11 +143,15 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
             await db.bless_run(id, "main", fields.get("reason") or None)
         return sessions.lead(request, f"/evals/run/{id}")
 
+    @router.get("/evals/challenge")
+    async def challenged(request: Request, rag: str, eval: str) -> Response:
+        """Lead who opens the address of a challenge to the page that asks for it."""
+        return sessions.lead(request, address("/evals/history", rag=rag, eval=eval))
+
     @router.post("/evals/challenge")
-    async def challenge(request: Request) -> Response:
+    async def challenge(request: Request, rag: str, eval: str) -> Response:
         """Which broken retrievers an eval notices; the sound one's retrievals are recorded."""
-        fields = await sessions.form_of(request)
-        rag, eval = fields.get("rag", ""), fields.get("eval", "")
+        await sessions.form_of(request)
         async with studio.transaction(request) as db:
             await personal.check_rag_served(db, rag)
             found = await db.challenge_eval(rag, eval)

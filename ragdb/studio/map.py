@@ -38,7 +38,7 @@ def register(router: APIRouter, studio: Studio) -> None:
     async def corpus_map(
         request: Request,
         corpus: Annotated[str | None, Blank] = None,
-        q: Annotated[str, Query(max_length=10000)] = "",
+        q: str = "",
         count: Annotated[int, Query(ge=1, le=2000)] = 2000,
     ) -> HTMLResponse:
         if corpus is not None:

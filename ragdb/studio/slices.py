@@ -8,13 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from psycopg.types.json import Jsonb
 from pydantic import Field
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.http.transactions import Refused
+from ragdb.studio import sessions
 from ragdb.studio.drawing import draw
-from ragdb.studio.pages import Blank, Studio
+from ragdb.studio.pages import Blank, Studio, address
 
 Size = Annotated[Annotated[int, Field(ge=1, le=10000)] | None, Blank]
 Steps = Annotated[Annotated[int, Field(ge=0, le=10000)] | None, Blank]
@@ -61,9 +62,13 @@ def register(router: APIRouter, studio: Studio) -> None:
         request: Request,
         corpus: str | None = None,
         before: Annotated[str | None, Query(max_length=512), Blank] = None,
-    ) -> HTMLResponse:
+        anchor: Annotated[str | None, Query(max_length=512), Blank] = None,
+    ) -> Response:
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus, of_parts=False)
+            if anchor is not None and chosen is not None:
+                asked = address("/slices/graph", corpus=chosen, anchor=anchor.strip())
+                return sessions.lead(request, asked)
             listed: list[rows.ListSlicesRow] = []
             if chosen is not None:
                 listed = list(await db.list_slices(chosen, None, PAGE + 1, before))

@@ -12,6 +12,7 @@ import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import expect
 
+from ragdb.studio.app import WRONG_TOKEN
 from ragdb.studio.pages import VIEWS
 from tests.http.conftest import Api
 from tests.studio.conftest import CASES, LONG, report
@@ -198,6 +199,51 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
         page.keyboard.press("Enter")
         page.wait_for_url(leads)
     assert wrong == []
+
+
+def test_keys_without_ctrl_can_be_switched_off(visit: Callable[..., BrowserContext]) -> None:
+    page, wrong = watched(visit())
+    here = "/studio/search?corpus=docs&q=refunds"
+    page.goto(here)
+    page.get_by_role("button", name="Switch keys off").click()
+    page.goto(here)  # and they stay so
+    expect(page.locator("nav kbd").first).to_be_hidden()
+    page.locator(".hit").first.focus()
+    for key in "j/gt":
+        page.keyboard.press(key)
+    expect(page.locator(".hit").first).to_be_focused()
+    page.keyboard.press("Enter")  # of what has the focus
+    expect(page.locator(".hit details[open]")).to_have_count(1)
+    page.keyboard.press("Control+k")
+    page.locator(".question:focus").wait_for()
+    page.get_by_role("button", name="Switch keys on").click()
+    page.keyboard.press("j")
+    expect(page.locator(".hit").first).to_be_focused()
+    assert wrong == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_login_leads_to_the_place_in_the_page(
+    browser: Browser, site: Api, ids: dict[str, str], scripts: bool
+) -> None:
+    path = "/studio/documents/show?corpus=handbook&document={source}&chunk={page}#chunk"
+    context = browser.new_context(base_url=site.url, java_script_enabled=scripts)
+    try:
+        page = context.new_page()
+        page.goto(path.format(**ids))
+        first = page.url
+        page.fill("#token", "rgh_wrong")
+        page.click("main button")
+        expect(page.locator("[role=alert]")).to_have_text(WRONG_TOKEN)
+        page.go_back()
+        expect(page).to_have_url(first)
+        page.go_forward()
+        expect(page.locator("[role=alert]")).to_be_visible()
+        page.fill("#token", site.tokens["reader"])
+        page.click("main button")
+        expect(page).to_have_url(site.url + path.format(**ids))
+    finally:
+        context.close()
 
 
 # of a server whose answer takes its time

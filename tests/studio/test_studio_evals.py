@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -156,13 +157,17 @@ def test_who_may_not_write_makes_no_case_and_no_baseline(site: Api) -> None:
 def test_a_challenge_says_which_broken_retrievers_an_eval_notices(site: Api) -> None:
     with logged_in(site, "admin") as admin, logged_in(site) as reader:
         page = admin.get("/studio/evals/history?rag=Plan&eval=V").text
-        fields = {"csrf": csrf(page), "rag": "Plan", "eval": "V"}
-        refused = admin.post("/studio/evals/challenge", data=fields | {"csrf": "0" * 64})
-        assert refused.status_code == 403
-        own = {"csrf": csrf(reader.get("/studio/evals").text)}
-        hidden = reader.post("/studio/evals/challenge", data=fields | own)
+        (action,) = re.findall(r'action="[./]*(/studio/evals/challenge[^"]*)"', page)
+        here = unescape(action)
+        assert admin.post(here, data={"csrf": "0" * 64}).status_code == 403
+        hidden = reader.post(here, data={"csrf": csrf(reader.get("/studio/evals").text)})
         assert hidden.status_code == 404
-        shown = admin.post("/studio/evals/challenge", data=fields).text
+        shown = admin.post(here, data={"csrf": csrf(page)}).text
+        # whoever opens the address of the answer is led to where it is asked for
+        led = admin.get(here)
+        assert led.status_code == 303
+        goal = led.url.join(led.headers["location"])
+        assert goal.raw_path.decode() == HISTORY.replace("Help", "Plan")
     with ragdb.connect(site.dsn) as db:
         found = db.challenge_eval("Plan", "V")
         broken = [row for row in found if row.subject == "retriever"]

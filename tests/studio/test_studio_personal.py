@@ -50,7 +50,7 @@ def test_what_names_it_or_is_of_it_is_not_there(site: Api, diary: dict[str, str]
             ("feedback", {"corpus": "personal", "q": "walrus", "verdict": "good"}),
             ("evals/case", {"eval": target, "query": "walrus"}),
             (f"evals/run/{diary['run']}/bless", {}),
-            ("evals/challenge", {"rag": "Diary", "eval": "Days"}),
+            (f"evals/challenge?{target}", {}),
         ):
             answer = client.post(f"/studio/{path}", data={"csrf": csrf, **fields})
             assert answer.status_code == 404, (path, answer.text)

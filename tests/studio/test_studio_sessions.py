@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from ragdb.studio import sessions
+from ragdb.studio.pages import VIEWS
 from tests.embedding import one
 from tests.forked import Forked
 from tests.http.conftest import Api
@@ -71,10 +72,25 @@ def test_a_forged_session_is_led_to_the_login(site: Api, secret: str) -> None:
 
 def test_a_wrong_token_says_so_and_opens_nothing(site: Api) -> None:
     with httpx.Client(base_url=site.url, headers={"Accept": "text/html"}) as client:
-        answer = client.post("/studio/login", data={"token": "rgh_wrong"})
+        fields = {"token": "rgh_wrong", "next": "/search?q=a&k=3"}
+        led = client.post("/studio/login", data=fields)
+        # a page of its own, which the browser loads again without asking
+        assert led.status_code == 303
+        assert "rgh_wrong" not in led.headers["location"]
+        answer = client.get(led.url.join(led.headers["location"]))
         assert answer.status_code == 401
         assert "unknown, revoked or expired" in answer.text
+        assert 'name="next" value="/search?q=a&amp;k=3"' in answer.text
         assert COOKIE not in client.cookies
+
+
+def test_a_wrong_token_leaves_what_was_written(site: Api) -> None:
+    with httpx.Client(base_url=site.url, headers={"Accept": "text/html"}) as client:
+        fields = {"token": "rgh_wrong", "written": "not <b>that</b> one"}
+        answer = client.post("/studio/login", data=fields)
+        assert answer.status_code == 401
+        assert "unknown, revoked or expired" in answer.text
+        assert "not &lt;b&gt;that&lt;/b&gt; one" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -322,6 +338,18 @@ def test_hostile_texts_and_names_are_texts(site: Api) -> None:
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("path", ["/search?k=99", "/search?x=1", "/nowhere"])
+def test_a_page_that_is_refused_has_the_menu_of_who_is_in(site: Api, path: str) -> None:
+    with logged_in(site) as client:
+        refused = client.get(f"/studio{path}")
+        assert refused.status_code in (400, 404)
+        assert refused.text.count("data-key=") == len(VIEWS)
+        form = refused.text.partition('name="csrf" value="')[2][:64]
+        assert client.post("/studio/logout", data={"csrf": form}).status_code == 303
+        assert not is_open(client)
+        assert "data-key=" not in client.get(f"/studio{path}").text
 
 
 def test_an_error_is_a_page_for_a_browser_and_json_for_a_program(site: Api) -> None:

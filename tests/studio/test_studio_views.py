@@ -143,6 +143,19 @@ def test_traces_are_filtered(
         assert (ids["trace"] in shown) == is_listed
 
 
+def test_every_view_takes_a_question_of_the_length_that_a_search_takes(
+    site: Api, ids: dict[str, str]
+) -> None:
+    shown = {"document": ids["source"], "chunk": ids["page"]}
+    with logged_in(site) as client:
+        for view in ("search", "map", "documents", "documents/show"):
+            asked = {"corpus": "handbook"} | (shown if view == "documents/show" else {})
+            for query, status in ((16_384 * "a ", 200), (16_384 * "a " + "a", 400)):
+                answer = client.get(f"/studio/{view}", params={**asked, "q": query})
+                assert answer.status_code == status, (view, answer.text[:2000])
+                assert ("keep the words that matter" in answer.text) == (status == 400)
+
+
 def test_a_slice_is_drawn_anew_under_another_policy(site: Api) -> None:
     with logged_in(site) as client, ragdb.connect(site.dsn) as db:
         db.export_slice("chat", ANCHOR)
@@ -160,6 +173,13 @@ def test_a_slice_is_drawn_anew_under_another_policy(site: Api) -> None:
         assert "planning 0.9" not in less
         refused = client.get("/studio/slices/graph", params={"corpus": "chat"})
         assert refused.status_code == 400
+        # one form: the corpus that is chosen is the one in which it draws
+        asked = {"corpus": "chat", "anchor": f" {ANCHOR}"}
+        led = client.get("/studio/slices", params=asked)
+        drawn = client.get(led.url.join(led.headers["location"]))
+        assert f"Slice around <code>{ANCHOR}</code>" in drawn.text
+        assert page(client, "/studio/slices").count('name="corpus"') == 1
+        assert "No slice" in page(client, "/studio/slices", corpus="docs", anchor="")
         assert client.get("/studio/slices/graph?corpus=chat&slice=0000").status_code == 404
 
 

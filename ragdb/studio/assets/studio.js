@@ -20,6 +20,26 @@
     sent.add(event.target);
   });
 
+  // keys without Ctrl are in the way of who speaks to the browser; a browser may keep nothing
+  const KEPT = "ragdb-studio-keys";
+  let areOff = false;
+  try { areOff = localStorage.getItem(KEPT) === "off"; } catch { /* they are on, then */ }
+  const button = document.querySelector("button.keys");
+
+  function tell() {
+    document.documentElement.classList.toggle("keyless", areOff);
+    if (button) button.textContent = areOff ? "Switch keys on" : "Switch keys off";
+  }
+  if (button) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      areOff = !areOff;
+      try { localStorage.setItem(KEPT, areOff ? "off" : "on"); } catch { /* for this page, then */ }
+      tell();
+    });
+  }
+  tell();
+
   document.addEventListener("keydown", (event) => {
     const question = document.querySelector("input[type=search]");
     if ((event.ctrlKey || event.metaKey) && event.key === "k" && question) {
@@ -30,6 +50,14 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && typing(event.target)) event.target.blur();
     if (typing(event.target)) return;
+    if (event.key === "Enter" && document.activeElement.matches(".hit, [data-row]")) {
+      const row = document.activeElement;
+      const why = row.querySelector("details");
+      const link = row.querySelector("a[href]");
+      if (why) why.open = !why.open;
+      else if (link) link.click();
+    }
+    if (areOff) return;
     if (prefix) {
       prefix = false;
       const link = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
@@ -40,12 +68,5 @@
       question.select();
     } else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
-    else if (event.key === "Enter" && document.activeElement.matches(".hit, [data-row]")) {
-      const row = document.activeElement;
-      const why = row.querySelector("details");
-      const link = row.querySelector("a[href]");
-      if (why) why.open = !why.open;
-      else if (link) link.click();
-    }
   });
 })();
