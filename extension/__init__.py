@@ -25,6 +25,13 @@ declare
   v_do text;
   v_may bool := true;
 begin
+  if pg_catalog.to_regnamespace('ragdb_internal') is not null then
+    raise exception 'database % has ragdb already, without the extension',
+      pg_catalog.quote_ident(pg_catalog.current_database()) using
+      errcode = 'duplicate_schema',
+      hint = '`ragdb init` brings it to a newer version; for the extension instead export each '
+        'corpus, drop schema ragdb, ragdb_internal, bi cascade, create it and import';
+  end if;
 {roles}
   v_may := v_is_dba or v_roles = '{{}}';
   if not v_super and not exists (select from pg_catalog.pg_roles

@@ -113,6 +113,21 @@ def test_an_extension_whose_files_the_server_has_lost_stays_as_it_is(
 
 
 @OLDER_BY_NIGHT
+def test_the_extension_is_refused_where_migrate_built_it(
+    make: Any, migrated: list[str], ways: Ways, any_version: Server
+) -> None:
+    ways.offer_extension(any_version)
+    dsn = make("migrate")
+    with (
+        psycopg.connect(dsn) as connection,
+        pytest.raises(psycopg.errors.DuplicateSchema, match="has ragdb already") as refused,
+    ):
+        connection.execute("create extension ragdb")
+    assert "`ragdb init`" in (refused.value.diag.message_hint or "")
+    assert difference(migrated, facts_of(dsn)) == ""
+
+
+@OLDER_BY_NIGHT
 def test_migrate_builds_it_where_the_extension_was_dropped(make: Any, migrated: list[str]) -> None:
     dsn = make("extension")
     with psycopg.connect(dsn) as connection:
