@@ -1,5 +1,21 @@
 -- What was installed, for ragdb.verify to compare with. The last file: all is there now.
 
+-- A dump has what PostgreSQL parsed, of which it parses constants without a name and nested
+-- conditions otherwise. So each body is parsed from that once here, and a restored copy has it as
+-- it was installed.
+do $$
+declare
+  v_definition text;
+begin
+  for v_definition in
+    select pg_catalog.pg_get_functiondef(p.oid) from pg_catalog.pg_proc p
+      where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
+        and p.prosqlbody is not null
+  loop
+    execute v_definition;
+  end loop;
+end $$;
+
 -- What belongs to tables a revision makes, and no file above: of that nothing is taken for
 -- installed because it is so now. What is missing stays missing, a column keeps what it was, and
 -- what makes tables hand on, hide or lose rows is never installed. A revision empties the table.

@@ -57,7 +57,7 @@ create table ragdb.embedding_spaces (
   m integer not null constraint embedding_spaces_m_is_in_range check (m between 2 and 100),
   ef_construction integer not null
     constraint embedding_spaces_ef_construction_is_in_range
-      check (ef_construction between 4 and 1000 and ef_construction >= 2 * m),
+      check (ef_construction >= 2 * m and ef_construction between 4 and 1000),
   ef_search integer not null default 240
     constraint embedding_spaces_ef_search_is_in_range check (ef_search between 1 and 1000),
   is_indexed boolean not null default false,
