@@ -27,7 +27,6 @@ from ragdb.server import embedded, postgres, roles, static
 from tests.forked import run_forked
 from tests.schema.conftest import ROOT
 from tests.schema.facts import difference, facts
-from tests.schema.test_dump import plain
 from tests.server.test_standby import catch_up, running_standby
 from tests.static_twin import train
 from tests.watcher import watched_folder
@@ -224,7 +223,7 @@ def test_init_after_a_restore_without_owner_leaves_no_right_to_others(
         assert "belonged to role admin, which gave it back to ragdb_owner" in given_back.output
         run_by(copy, "admin", by_default[4:])
         with psycopg.connect(copy) as db:
-            assert difference(plain(facts(db)), plain(before)) == ""
+            assert difference(facts(db), before) == ""
             assert db.execute("select text from ragdb.chunks").fetchall() == rows
             others = "select tableowner from pg_tables where tablename = 'mine'"
             assert db.execute(others).fetchall() == [("admin",)]
