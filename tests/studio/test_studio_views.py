@@ -448,15 +448,23 @@ def test_a_weight_that_was_left_alone_is_that_of_the_corpus_that_is_chosen(
             db.put_text("saws", source, text)
         db.embed_corpus("saws", "studio-saws")
         asked = {"corpus": "saws", "q": "deposit of saw 3", "syntax": "plain"}
+        # between two steps of the slider, where a browser does not leave it
+        db.connection.execute(
+            "update ragdb.static_models m set lexical_weight = 0.125 from ragdb.embedders e"
+            " where e.embedder_id = m.embedder_id and e.name = 'studio-saws'"
+        )
         (of_model,) = (row for row in db.list_static_models() if row.embedder == "studio-saws")
-        assert of_model.lexical_weight != 0.5
+        assert of_model.lexical_weight == 0.125
     with logged_in(site) as client:
         # its words alone are compared, so neither weighs more
         (form, *_) = Forms(page(client, "/studio/search", corpus="docs")).sent[1:]
         for weight, said in ((form[1]["weight"], False), ("0.35", True)):
             shown = page(client, "/studio/search", **form[1] | asked | {"weight": weight})
             assert ("lexical_weight" in shown) == said
-            assert f'value="{weight if said else of_model.lexical_weight}"> words' in shown
+            assert f'value="{weight if said else 0.12}"> words' in shown
+        (form, *_) = Forms(page(client, "/studio/search", corpus="saws")).sent[1:]
+        shown = page(client, "/studio/search", **form[1] | asked)
+        assert "lexical_weight" not in shown
 
 
 def test_what_was_asked_with_a_question_stays_with_its_spelling(site: Api) -> None:
