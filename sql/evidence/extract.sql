@@ -62,7 +62,8 @@ begin
 end $$;
 
 -- Returns the sentences of evidence that answer a question, as picked_sentences does, but for those
--- that are about another thing than the question is and come first.
+-- that are about another thing than the question is and come first. Where ten are, none is left: a
+-- long text about other things costs no more.
 create or replace function ragdb_internal.picked_about(question text, config text, evidence jsonb,
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
   max_sentences integer,
@@ -76,14 +77,19 @@ declare
     else ragdb_internal.lexemes_of_name(v_name, config) end;
   v_left ragdb_internal.evidence_sentence[] := sentences;
 begin
-  loop
+  for v_round in 1 .. 10 loop
     select p.picked, p.support into picked, support
       from ragdb_internal.picked_sentences(terms, v_left, max_sentences) p;
-    exit when v_subject = '{}' or picked = '{}'
+    if v_subject = '{}' or picked = '{}'
       or picked[1].lexemes && v_subject or picked[1].headed && v_subject
-      or not ragdb_internal.is_about_another(picked[1], question, evidence);
+      or not ragdb_internal.is_about_another(picked[1], question, evidence)
+    then
+      return;
+    end if;
     v_left := array(select s from unnest(v_left) s where s.n <> picked[1].n order by s.n);
   end loop;
+  picked := '{}';
+  support := 0;
 end $$;
 
 -- Refuses a verdict of the gate whose read_as is no object of shares by lexeme, or whose names are
@@ -117,19 +123,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_config constant text := ragdb_internal.evidence_config(evidence);
+  v_kind constant text := ragdb_internal.asked_kind(question, v_config);
   v_asked constant text := ragdb_internal.without_asking(question, v_config);
   v_asking constant text := ragdb_internal.asking_sentences(question, v_config);
   v_read constant record := ragdb_internal.read_sentences(
     evidence, v_config, question, v_asked, gate -> 'read_as');
   v_terms constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(
-    tsvector_to_array(ragdb_internal.lexemes(v_asked, v_config)),
+    ragdb_internal.kind_lexemes(v_asked, v_kind, v_config),
     ragdb_internal.told_lexemes(v_asking, v_asked, v_config), v_read.sentences);
   v_names constant ragdb_internal.asked_term[] := ragdb_internal.named_terms(
     case when gate ? 'names' then array(select jsonb_array_elements_text(gate -> 'names'))
       else ragdb_internal.names_asked(coalesce(v_asking, v_asked), evidence, v_config) end,
     ragdb_internal.named_folders(coalesce(v_asking, v_asked), evidence, v_config),
     v_terms, v_read.sentences);
-  v_kind constant text := ragdb_internal.asked_kind(question, v_config);
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_about(question, v_config, evidence, v_terms,
@@ -138,9 +144,7 @@ begin
         ragdb_internal.naming_sentences(evidence, v_config,
           v_read.read_as, v_names, v_asked, v_read.sentences), v_kind, question, v_terms),
         question, v_config), question, v_config), max_sentences) p;
-  if picked <> '{}' and not exists (
-    select from unnest(picked) p where ragdb_internal.says_kind(p, v_kind, question))
-  then
+  if picked <> '{}' and not ragdb_internal.picked_kind(picked, v_kind, question) then
     support := 0;
   elsif v_names <> '{}' and coalesce(support, 0) < min_support then
     unnamed := array(

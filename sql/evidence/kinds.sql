@@ -122,21 +122,42 @@ return ragdb_internal.says_kind((sentence).sentence, kind, question)
 -- null for none.
 create or replace function ragdb_internal.default_start(text text,
   said ragdb_internal.evidence_sentence, terms ragdb_internal.asked_term[],
-  sentences ragdb_internal.evidence_sentence[])
+  before ragdb_internal.evidence_sentence[])
 returns integer
 language sql immutable parallel safe
 return (
-  select pg_catalog.min(s.start_offset)
-  from pg_catalog.unnest(sentences) s
-  where s.chunk_id = (said).chunk_id and s.source_id is not distinct from (said).source_id
-    and s.end_offset <= (said).start_offset and (said).end_offset - s.start_offset < 600
+  select pg_catalog.min(b.start_offset)
+  from pg_catalog.unnest(before) b
+  where b.end_offset <= (said).start_offset and (said).end_offset - b.start_offset < 600
     and exists (select from pg_catalog.unnest(terms) t
-      where t.lexeme = any (s.lexemes) and t.lexeme <> all ((said).lexemes))
-    and pg_catalog.substr(default_start.text, s.start_offset + 1,
-      (said).start_offset - s.start_offset) !~ '\n[ \t]*(?:\n|[-*+#|] |[0-9]{1,3}[.)] )');
+      where t.lexeme = any (b.lexemes) and t.lexeme <> all ((said).lexemes))
+    and pg_catalog.substr(default_start.text, b.start_offset + 1,
+      (said).start_offset - b.start_offset) !~ '\n[ \t]*(?:\n|[-*+#|] |[0-9]{1,3}[.)] )');
+
+-- Returns a sentence of a text that says a default together with what those before it say of what
+-- it is: "Default: 8000." says it of the port that its item is about.
+create or replace function ragdb_internal.default_sentence(text text,
+  said ragdb_internal.evidence_sentence, terms ragdb_internal.asked_term[],
+  before ragdb_internal.evidence_sentence[])
+returns ragdb_internal.evidence_sentence
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_start constant integer := ragdb_internal.default_start(text, said, terms, before);
+begin
+  if v_start is not null then
+    said.sentence := substr(text, v_start + 1, said.end_offset - v_start);
+    said.lexemes := said.lexemes || array(
+      select l from unnest(before) b cross join unnest(b.lexemes) l
+      where b.start_offset >= v_start);
+    said.start_offset := v_start;
+  end if;
+  return said;
+end $$;
 
 -- Returns sentences, those that say a default taken together with what says before them of what it
--- is: "Default: 8000." says it of the port that its item is about.
+-- is, which stands at most twenty sentences before: to look through all takes long.
 create or replace function ragdb_internal.default_sentences(evidence jsonb,
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
 returns ragdb_internal.evidence_sentence[]
@@ -145,20 +166,16 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select case when b.start is null then s else row(s.n, s.source_id, s.chunk_id, s.page,
-      s.score, b.start, s.end_offset, substr(b.text, b.start + 1, s.end_offset - b.start), array(
-        select l from unnest(sentences) o cross join unnest(o.lexemes) l
-        where o.chunk_id = s.chunk_id and o.source_id is not distinct from s.source_id
-          and o.start_offset >= b.start and o.end_offset <= s.end_offset),
-      s.headed)::ragdb_internal.evidence_sentence end
-    from unnest(sentences) s
-      left join lateral (
-        select c.chunk ->> 'text' as text, ragdb_internal.default_start(
-          c.chunk ->> 'text', s, terms, sentences) as start
-        from jsonb_array_elements(evidence -> 'chunks') c (chunk)
-        where 'default' = any (s.lexemes) and c.chunk ->> 'chunk_id' = s.chunk_id
-          and c.chunk ->> 'source_id' is not distinct from s.source_id) b on true
-    order by s.n);
+    select case when c.chunk is null then w.said else ragdb_internal.default_sentence(
+      c.chunk ->> 'text', w.said, terms, w.before) end
+    from (
+        select s as said, array_agg(s) over (partition by s.chunk_id, s.source_id order by s.n
+          rows between 20 preceding and 1 preceding) as before
+        from unnest(sentences) s) w
+      left join jsonb_array_elements(evidence -> 'chunks') c (chunk)
+        on 'default' = any ((w.said).lexemes) and c.chunk ->> 'chunk_id' = (w.said).chunk_id
+          and c.chunk ->> 'source_id' is not distinct from (w.said).source_id
+    order by (w.said).n);
 end $$;
 
 -- Returns sentences with less of the score of their chunk where they do not say the kind of thing
@@ -180,3 +197,24 @@ begin
       then ragdb_internal.default_sentences(evidence, terms, sentences) else sentences end) s
     order by s.n) end;
 end $$;
+
+-- Returns the lexemes of what is asked. Who asks for a default is answered by what says one, so
+-- that word tells nothing of what the default is of.
+create or replace function ragdb_internal.kind_lexemes(asked text, kind text, config text)
+returns text[]
+language sql immutable parallel safe
+return (
+  select case when kind_lexemes.kind = 'default' and cardinality(a.lexemes) > 1
+    then pg_catalog.array_remove(a.lexemes, 'default') else a.lexemes end
+  from (select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(asked, config))) a (lexemes));
+
+-- Tells whether one of the picked sentences, of the chunk of the first, says such a thing.
+create or replace function ragdb_internal.picked_kind(
+  picked ragdb_internal.evidence_sentence[], kind text, question text)
+returns boolean
+language sql immutable parallel safe
+return exists (
+  select from pg_catalog.unnest(picked) p
+  where ragdb_internal.says_kind(p, picked_kind.kind, question)
+    and p.chunk_id = (picked[1]).chunk_id
+    and p.source_id is not distinct from (picked[1]).source_id);

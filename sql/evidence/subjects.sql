@@ -22,7 +22,7 @@ return case when words[cardinality(words) - 1] = 'of'
 
 -- Returns the word of an English question that names what it is about in small letters: behind
 -- "does", "who created" and the like, or its last behind "the … of", without an article or a
--- plural; null for none.
+-- plural; null for none. A name has a verb behind it, and no article.
 create or replace function ragdb_internal.bare_subject(question text, config text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -39,7 +39,8 @@ begin
       and (v_words[v_place] !~ '[^s]s$' or v_words[v_place - 1] <> 'of')
       and v_words[v_place] <> all ('{a,an,the,this,that,it,its,he,she,his,her,my,your,our,their,one,
         each,every,any,no,another,someone,anyone,everyone,somebody,anybody,everybody,something,
-        anything,everything,nothing,what,which,who}')
+        anything,everything,nothing,what,which,who,people,men,women,children}')
+      and coalesce(v_words[v_place + 1] <> all ('{a,an,the}'), true)
     then v_words[v_place] end;
 end $$;
 

@@ -219,3 +219,19 @@ def test_who_made_a_thing_is_a_person_and_how_often_is_a_time(
     )
     row = alike(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"
+
+
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [
+        ("What is the default stack size of a thread?", "insufficient"),
+        ("What is the default size of a type?", "answered"),
+        ("What is the default?", "answered"),
+    ],
+)
+def test_another_default_is_no_answer(any_db: Connection, question: str, status: str) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", "By default, functions take a type whose size is known.")
+    base.put_text("docs", "b.md", "Each thread has a stack. The stack of a thread grows.")
+    assert alike(base, "docs", question).status == status

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ragdb.database import Database
@@ -46,6 +48,9 @@ tinyserv has a maximum line length of 70 letters. The quickserv may be given.
         ("In which body of water is it?", None, None),
         ("The islands are in what body of water?", None, None),
         ("When was the forest a band of wood?", None, None),
+        ("What is the greatest number of people?", None, None),
+        ("What role does defining the complexity of problems play?", None, None),
+        ("What does teaching on an island result in?", "teaching", None),
         ("Wird uvicorn benutzt?", None, None),
         ("", None, None),
     ],
@@ -101,3 +106,34 @@ def test_what_is_asked_about_in_small_letters_has_to_be_named(
     base.put_text("docs", "a.md", "The quickserv and its server listen on port 8000.")
     base.put_text("docs", "b.md", "Use slowserv.")
     assert alike(base, "docs", question).status == status
+
+
+def test_what_is_about_many_other_things_is_looked_through_a_few_times(any_db: Connection) -> None:
+    said = " has wide support of streams with push, flow control and resets as Otherserv or Twoserv"
+    others = "\n\n".join(f"{'OT'[n % 2]}{('ther', 'wo')[n % 2]}serv{said}." for n in range(40))
+    evidence = {
+        "text_config": "english",
+        "chunks": [
+            {
+                "source_id": "a.md",
+                "chunk_id": "a",
+                "text": f"{'Use Quickserv. ' * 40}\n\n{others}",
+                "score": 0.9,
+            }
+        ],
+    }
+    with any_db.transaction(force_rollback=True):
+        any_db.execute("set local track_functions = 'all'")
+        answer = scalar(
+            any_db,
+            "select ragdb.answer_from_evidence(%s, %s)",
+            "Does Quickserv have wide support of streams with push, flow control and resets?",
+            json.dumps(evidence),
+        )
+        assert answer["insufficient_evidence"]
+        picks = scalar(
+            any_db,
+            "select sum(pg_stat_get_xact_function_calls(oid)) from pg_proc where proname = %s",
+            "picked_sentences",
+        )
+    assert 1 < picks <= 12
