@@ -206,7 +206,9 @@ language sql immutable parallel safe
 return (
   select case when kind_lexemes.kind = 'default' and cardinality(a.lexemes) > 1
     then pg_catalog.array_remove(a.lexemes, 'default') else a.lexemes end
-  from (select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(asked, config))) a (lexemes));
+  from (
+    select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(asked, config)) as lexemes
+    offset 0) a);
 
 -- Tells whether one of the picked sentences, of the chunk of the first, says such a thing.
 create or replace function ragdb_internal.picked_kind(
