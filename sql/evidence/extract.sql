@@ -81,8 +81,9 @@ begin
     select p.picked, p.support into picked, support
       from ragdb_internal.picked_sentences(terms, v_left, max_sentences) p;
     if v_subject = '{}' or picked = '{}'
-      or picked[1].lexemes && v_subject or picked[1].headed && v_subject
-      or not ragdb_internal.is_about_another(picked[1], question, evidence)
+      or not ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question)
+        and (picked[1].lexemes && v_subject or picked[1].headed && v_subject
+          or not ragdb_internal.is_about_another(picked[1], question, evidence))
     then
       return;
     end if;
@@ -123,13 +124,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_config constant text := ragdb_internal.evidence_config(evidence);
-  v_kind constant text := ragdb_internal.asked_kind(question, v_config);
+  v_kinds constant text[] := ragdb_internal.asked_kinds(question, v_config);
   v_asked constant text := ragdb_internal.without_asking(question, v_config);
   v_asking constant text := ragdb_internal.asking_sentences(question, v_config);
   v_read constant record := ragdb_internal.read_sentences(
     evidence, v_config, question, v_asked, gate -> 'read_as');
   v_terms constant ragdb_internal.asked_term[] := ragdb_internal.asked_terms(
-    ragdb_internal.kind_lexemes(v_asked, v_kind, v_config),
+    ragdb_internal.kind_lexemes(v_asked, v_kinds, v_config),
     ragdb_internal.told_lexemes(v_asking, v_asked, v_config), v_read.sentences);
   v_names constant ragdb_internal.asked_term[] := ragdb_internal.named_terms(
     case when gate ? 'names' then array(select jsonb_array_elements_text(gate -> 'names'))
@@ -142,9 +143,9 @@ begin
       ragdb_internal.listed_sentences(evidence,
       ragdb_internal.defining_sentences(ragdb_internal.kind_sentences(evidence,
         ragdb_internal.naming_sentences(evidence, v_config,
-          v_read.read_as, v_names, v_asked, v_read.sentences), v_kind, question, v_terms),
+          v_read.read_as, v_names, v_asked, v_read.sentences), v_kinds, question, v_terms),
         question, v_config), question, v_config), max_sentences) p;
-  if picked <> '{}' and not ragdb_internal.picked_kind(picked, v_kind, question) then
+  if picked <> '{}' and not ragdb_internal.picked_kinds(picked, v_kinds, question) then
     support := 0;
   elsif v_names <> '{}' and coalesce(support, 0) < min_support then
     unnamed := array(

@@ -1,5 +1,6 @@
 -- What kind of thing answers a question: who asks when something was is not answered by what has no
--- date, nor who asks how many by what has no number, nor who asks who made it by what names nobody.
+-- date, nor who asks how many by what has no number, nor who asks who made it by what names nobody,
+-- nor who asks which version dropped something by the one that added it.
 
 -- Returns what those are called who have made something.
 create or replace function ragdb_internal.makers() returns text[]
@@ -40,6 +41,28 @@ begin
       and array_position(v_words, 'default') > 1 then 'default' end;
 end $$;
 
+-- Tells whether an English question asks when, or in which version, something came to its end.
+create or replace function ragdb_internal.asks_for_end(question text, config text) returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_words constant text[] := ragdb_internal.question_words(ragdb_internal.asked_for(question));
+  v_of_version constant boolean := v_words && '{version,versions,release,releases}';
+begin
+  return config = 'english' and v_words[: 2] && '{when,what,which}'
+    and (v_words[: 3] && '{was,were,did,year}' or v_of_version)
+    and (v_words && '{deprecated,deprecate,discontinued,discontinue}'
+      or v_words && '{dropped,drop,removed,remove}'
+        and (v_of_version or 'support' = any (v_words)));
+end $$;
+
+-- Returns the kinds of what answers a question; none for any.
+create or replace function ragdb_internal.asked_kinds(question text, config text) returns text[]
+language sql immutable parallel safe
+return pg_catalog.array_remove(array[ragdb_internal.asked_kind(question, config),
+  case when ragdb_internal.asks_for_end(question, config) then 'end' end], null);
+
 -- Returns the words of numbers.
 create or replace function ragdb_internal.number_words() returns text[]
 language sql immutable parallel safe
@@ -71,24 +94,28 @@ return case kind
     biennial,biennially,cycle,cycles,interval,intervals,always,never,rare,rarely,seldom,regularly,
     frequently}'
   when 'default' then '{default,defaults,defaulted,unset,omitted,unspecified}'
-  when 'maker' then ragdb_internal.makers() || '{by}'
+  when 'maker' then ragdb_internal.makers()
   else '{}' end;
 
 -- Tells whether a sentence names who may have made what a question is about: who does so by a verb
--- that is not passive, or a first and a last name that are not the question's.
+-- that is not passive, by whom it was done, other than used, or a first and a last name that are
+-- not the question's.
 create or replace function ragdb_internal.names_maker(sentence text, question text)
 returns boolean
 language sql immutable parallel safe
 return sentence ~ ('(?<!\m(?:was|were|been|be|is|are)\s)\m(?:'
     || pg_catalog.array_to_string(ragdb_internal.making_verbs(), '|') || ')\M')
+  or sentence ~ ('(?<!\m(?:used|supported|required|needed|followed|replaced|surrounded|caused|read'
+    '|affected|enabled|returned|called|given|set|sorted|ordered|separated|step|one|side|or|and)\s)'
+    '\mby\s(?!default\M|using\M|hand\M|means\M)')
   or exists (
     select from pg_catalog.regexp_matches(sentence, '\m([A-Z][a-z]+) ([A-Z][a-z]+)', 'g') m
     where pg_catalog.lower(m[1] collate "C") <> all ('{the,a,an,this,in,on,at,by,for,from,to,with,
         if,when,while,as,and,but,it,its,your,our}')
       and pg_catalog.strpos(question, m[1]) = 0 and pg_catalog.strpos(question, m[2]) = 0);
 
--- Tells whether a sentence may say a kind of thing (null: any) that a question asks for: digits, a
--- name, or words. What stands behind #, a letter or in a link is the number of something else, and
+-- Tells whether a sentence may say a kind of thing that a question asks for: digits, a name, or
+-- words. What stands behind #, a letter or in a link is the number of something else, and
 -- may is no month.
 create or replace function ragdb_internal.says_kind(sentence text, kind text, question text)
 returns boolean
@@ -96,13 +123,15 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return kind is null
-    or case kind when 'date' then sentence
+  return case kind when 'date' then sentence
         ~ ('(?<![0-9.,#]|[a-z]/)[0-9]{3,4}(?![0-9]|[.,][0-9])|[0-9]{2}[./-][0-9]{2}'
         '|(?<=[a-z0-9,] )May(?![a-z])')
       when 'maker' then ragdb_internal.names_maker(sentence, question)
       when 'often' then sentence ~* (E'\\m(?:(?:once|times)\\s+(?:an?|per|in)|each\\s+'
         '(?:\\S+\\s+)?(?:second|minute|hour|day|night|week|month|quarter|year|time))')
+      when 'end' then sentence ~* (E'\\m(?:deprecat|discontinu|remov|obsolet|abandon|retire'
+        '|supersed|withdr|unsupported|sunset|cease|no longer|not support'
+        '|(?:drop|end|stop)(?:p?ed|s)?\\M|eol\\M)')
       when 'default' then false
       else sentence ~ '(?<![#/.0-9A-Za-z])[0-9]' end
     or string_to_array(translate(lower(sentence collate "C"), E'.,;:!()*_`"’''\n-',
@@ -117,82 +146,30 @@ language sql immutable parallel safe
 return ragdb_internal.says_kind((sentence).sentence, kind, question)
   or kind = 'default' and 'default' = any ((sentence).headed);
 
--- Returns the place from which on a text speaks of what a sentence of it says the default of: the
--- first sentence before it in its paragraph or item, at most so far, that has terms which it lacks;
--- null for none.
-create or replace function ragdb_internal.default_start(text text,
-  said ragdb_internal.evidence_sentence, terms ragdb_internal.asked_term[],
-  before ragdb_internal.evidence_sentence[])
-returns integer
+-- Tells whether a sentence of evidence may say such things.
+create or replace function ragdb_internal.says_kinds(
+  sentence ragdb_internal.evidence_sentence, kinds text[], question text)
+returns boolean
 language sql immutable parallel safe
-return (
-  select pg_catalog.min(b.start_offset)
-  from pg_catalog.unnest(before) b
-  where b.end_offset <= (said).start_offset and (said).end_offset - b.start_offset < 600
-    and exists (select from pg_catalog.unnest(terms) t
-      where t.lexeme = any (b.lexemes) and t.lexeme <> all ((said).lexemes))
-    and pg_catalog.substr(default_start.text, b.start_offset + 1,
-      (said).start_offset - b.start_offset) !~ '\n[ \t]*(?:\n|[-*+#|] |[0-9]{1,3}[.)] )');
+return not exists (
+  select from pg_catalog.unnest(kinds) k (kind)
+  where not ragdb_internal.says_kind(sentence, k.kind, question));
 
--- Returns a sentence of a text that says a default together with what those before it say of what
--- it is: "Default: 8000." says it of the port that its item is about.
-create or replace function ragdb_internal.default_sentence(text text,
-  said ragdb_internal.evidence_sentence, terms ragdb_internal.asked_term[],
-  before ragdb_internal.evidence_sentence[])
-returns ragdb_internal.evidence_sentence
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_start constant integer := ragdb_internal.default_start(text, said, terms, before);
-begin
-  if v_start is not null then
-    said.sentence := substr(text, v_start + 1, said.end_offset - v_start);
-    said.lexemes := said.lexemes || array(
-      select l from unnest(before) b cross join unnest(b.lexemes) l
-      where b.start_offset >= v_start);
-    said.start_offset := v_start;
-  end if;
-  return said;
-end $$;
-
--- Returns sentences, those that say a default taken together with what says before them of what it
--- is, which stands at most twenty sentences before: to look through all takes long.
-create or replace function ragdb_internal.default_sentences(evidence jsonb,
-  terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
-returns ragdb_internal.evidence_sentence[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return array(
-    select case when c.chunk is null then w.said else ragdb_internal.default_sentence(
-      c.chunk ->> 'text', w.said, terms, w.before) end
-    from (
-        select s as said, array_agg(s) over (partition by s.chunk_id, s.source_id order by s.n
-          rows between 20 preceding and 1 preceding) as before
-        from unnest(sentences) s) w
-      left join jsonb_array_elements(evidence -> 'chunks') c (chunk)
-        on 'default' = any ((w.said).lexemes) and c.chunk ->> 'chunk_id' = (w.said).chunk_id
-          and c.chunk ->> 'source_id' is not distinct from (w.said).source_id
-    order by (w.said).n);
-end $$;
-
--- Returns sentences with less of the score of their chunk where they do not say the kind of thing
--- that a question asks for (null: any), and a default with what it is the default of.
+-- Returns sentences with less of the score of their chunk where they do not say the kinds of thing
+-- that a question asks for, and a default with what it is the default of.
 create or replace function ragdb_internal.kind_sentences(evidence jsonb,
-  sentences ragdb_internal.evidence_sentence[], kind text, question text,
+  sentences ragdb_internal.evidence_sentence[], kinds text[], question text,
   terms ragdb_internal.asked_term[])
 returns ragdb_internal.evidence_sentence[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return case when kind is null then sentences else array(
-    select case when ragdb_internal.says_kind(s, kind, question) then s
+  return case when kinds = '{}' then sentences else array(
+    select case when ragdb_internal.says_kinds(s, kinds, question) then s
       else row(s.n, s.source_id, s.chunk_id, s.page, s.score * 0.6, s.start_offset, s.end_offset,
         s.sentence, s.lexemes, s.headed)::ragdb_internal.evidence_sentence end
-    from unnest(case when kind in ('default', 'digits') and 'default' = any (
+    from unnest(case when kinds && '{default,digits}' and 'default' = any (
         ragdb_internal.question_words(question))
       then ragdb_internal.default_sentences(evidence, terms, sentences) else sentences end) s
     order by s.n) end;
@@ -200,23 +177,25 @@ end $$;
 
 -- Returns the lexemes of what is asked. Who asks for a default is answered by what says one, so
 -- that word tells nothing of what the default is of.
-create or replace function ragdb_internal.kind_lexemes(asked text, kind text, config text)
+create or replace function ragdb_internal.kind_lexemes(asked text, kinds text[], config text)
 returns text[]
 language sql immutable parallel safe
 return (
-  select case when kind_lexemes.kind = 'default' and cardinality(a.lexemes) > 1
+  select case when 'default' = any (kind_lexemes.kinds) and cardinality(a.lexemes) > 1
     then pg_catalog.array_remove(a.lexemes, 'default') else a.lexemes end
   from (
     select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(asked, config)) as lexemes
     offset 0) a);
 
--- Tells whether one of the picked sentences, of the chunk of the first, says such a thing.
-create or replace function ragdb_internal.picked_kind(
-  picked ragdb_internal.evidence_sentence[], kind text, question text)
+-- Tells whether one of the picked sentences, of the chunk of the first, says each such thing.
+create or replace function ragdb_internal.picked_kinds(
+  picked ragdb_internal.evidence_sentence[], kinds text[], question text)
 returns boolean
 language sql immutable parallel safe
-return exists (
-  select from pg_catalog.unnest(picked) p
-  where ragdb_internal.says_kind(p, picked_kind.kind, question)
-    and p.chunk_id = (picked[1]).chunk_id
-    and p.source_id is not distinct from (picked[1]).source_id);
+return not exists (
+  select from pg_catalog.unnest(kinds) k (kind)
+  where not exists (
+    select from pg_catalog.unnest(picked) p
+    where ragdb_internal.says_kind(p, k.kind, question)
+      and p.chunk_id = (picked[1]).chunk_id
+      and p.source_id is not distinct from (picked[1]).source_id));

@@ -36,6 +36,24 @@ begin
       >= greatest(1, regexp_count(texts, format(v_within, v_small))) end;
 end $$;
 
+-- Tells whether a sentence begins with a longer name than the one that a question is about, which
+-- names another thing: Flask-apispec is not Flask, nor Django REST Framework Django.
+create or replace function ragdb_internal.begins_with_longer(
+  sentence text, name text, question text)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_said constant text := substring(sentence, '[A-Za-z].*');
+  v_more constant text := substring(
+    substr(v_said, length(name) + 1), '^(?:-[A-Za-z]+|(?: [A-Z][A-Za-z0-9]*){2})');
+begin
+  return v_more is not null
+    and starts_with(lower(v_said collate "C"), lower(name collate "C"))
+    and strpos(lower(question collate "C"), lower(name || v_more collate "C")) = 0;
+end $$;
+
 -- Tells whether a sentence of evidence is about another thing than a question.
 create or replace function ragdb_internal.is_about_another(
   sentence ragdb_internal.evidence_sentence, question text, evidence jsonb)

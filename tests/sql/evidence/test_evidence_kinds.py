@@ -55,6 +55,27 @@ def test_a_question_asks_for_a_kind_of_thing(
 
 
 @pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("When was the parser deprecated?", ["date", "end"]),
+        ("In which version was the parser deprecated?", ["end"]),
+        ("Which release dropped support for old names?", ["end"]),
+        ("What version removed the parser?", ["end"]),
+        ("When was the support for old names removed?", ["date", "end"]),
+        ("When was the wall removed?", ["date"]),
+        ("What is used instead of what was deprecated?", []),
+        ("How do I see which version dropped support for it?", []),
+        ("Which version added the parser?", []),
+    ],
+)
+def test_who_asks_when_something_ended_asks_for_its_end(
+    any_db: Connection, question: str, kinds: list[str]
+) -> None:
+    assert scalar(any_db, "select ragdb_internal.asked_kinds(%s, 'english')", question) == kinds
+    assert scalar(any_db, "select ragdb_internal.asked_kinds(%s, 'german')", question) == []
+
+
+@pytest.mark.parametrize(
     ("sentence", "kind", "says"),
     [
         ("It was released on 2024-05-28.", "date", True),
@@ -73,7 +94,6 @@ def test_a_question_asks_for_a_kind_of_thing(
         ("There are some (#1534).", "number", False),
         ("Any one is free.", "digits", False),
         ("It listens on 8000.", "digits", True),
-        ("It listens.", None, True),
         ("It is hashed by SHA256.", "number", False),
         ("It lasts 14 days.", "length", True),
         ("It lasts until it is deleted.", "length", True),
@@ -87,6 +107,14 @@ def test_a_question_asks_for_a_kind_of_thing(
         ("Enforce a short life.", "length", False),
         ("**Default:** *auto*.", "default", True),
         ("It listens on 8000.", "default", False),
+        ("The parser is deprecated since 2010.", "end", True),
+        ("Version 4 drops the parser.", "end", True),
+        ("Version 4 removed it.", "end", True),
+        ("The parser has ended.", "end", True),
+        ("The parser is no longer there.", "end", True),
+        ("The parser is a dropper.", "end", False),
+        ("It is used by endpoints.", "end", False),
+        ("Version 4 added the parser.", "end", False),
         ("The parser was developed by three students.", "maker", True),
         ("Three students developed the parser.", "maker", True),
         ("I am the author of the parser.", "maker", True),
@@ -94,10 +122,12 @@ def test_a_question_asks_for_a_kind_of_thing(
         ("The Deep Parser was created to be fast.", "maker", False),
         ("The Other parser is created in memory.", "maker", False),
         ("Create a fork of the parser.", "maker", False),
+        ("The parser was meant for trees used by a tool or by other systems.", "maker", False),
+        ("The parser was created to run by default.", "maker", False),
     ],
 )
 def test_a_sentence_says_a_kind_of_thing(
-    any_db: Connection, sentence: str, kind: str | None, says: bool
+    any_db: Connection, sentence: str, kind: str, says: bool
 ) -> None:
     question = "Who made the Deep Parser?"
     made = scalar(any_db, "select ragdb_internal.says_kind(%s, %s, %s)", sentence, kind, question)
@@ -127,6 +157,34 @@ def test_what_lacks_the_kind_of_thing_is_no_answer(
     base.put_text("docs", "d.md", "Threads of the parser wait for work.")
     row = alike(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When was the reader of names deprecated?", None),
+        ("When was the printer of dates deprecated?", "The printer of dates was"),
+        ("Which version dropped the shell of colors?", "Version 8 drops the shell of colors."),
+        ("Which version dropped the writer of pages?", None),
+        ("Which version added the writer of pages?", "Version 8 adds the writer of pages."),
+    ],
+)
+def test_what_does_not_say_that_something_ended_is_no_answer(
+    any_db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    for n, said in enumerate(
+        (
+            "The reader of names is used by all since 2010.",
+            "The printer of dates was deprecated in 2011.",
+            "Version 8 drops the shell of colors.",
+            "Version 8 adds the writer of pages.",
+        )
+    ):
+        base.put_text("docs", f"{n}.md", said)
+    row = alike(base, "docs", question, sentences=1)
+    assert row.answer.startswith(answer) if answer else row.status == "insufficient", row.answer
 
 
 def test_a_thing_is_not_called_unnamed_where_only_the_number_lacks(db: Connection) -> None:

@@ -91,6 +91,35 @@ def test_what_a_page_says_of_another_thing_is_no_answer(
 
 
 @pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who created Longserv?", None),
+        ("Who created longserv?", None),
+        ("Who created Longserv Next Door?", "Longserv Next Door was created by Ada Byron."),
+        ("Who created Quickserv?", None),
+        ("Who created quickserv?", None),
+        ("Who created Quickserv-cli?", "Quickserv-cli was created by Bob Marly."),
+        ("Who created C++?", "C++ was created by Eve Dur."),
+    ],
+)
+def test_a_longer_name_is_that_of_another_thing(
+    any_db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    for said in (
+        "Longserv Next Door was created by Ada Byron.",
+        "**Quickserv-cli** was created by Bob Marly.",
+        "C++ was created by Eve Dur.",
+        "We use Longserv and Quickserv.",
+    ):
+        base.put_text("docs", said[:9], said)
+    row = alike(base, "docs", question, sentences=1)
+    found = row.answer.replace("**", "")
+    assert found == answer if answer else row.status == "insufficient", row.answer
+
+
+@pytest.mark.parametrize(
     ("question", "status"),
     [
         ("Which port does slowserv listen on?", "insufficient"),
