@@ -33,7 +33,10 @@ gone as (
           where t.kind = 'trigger' and t.identity = i.identity))
 )
 insert into ragdb.installed_code as i (kind, identity, hash, object_id, server)
-  select p.kind, p.identity, p.hash, p.object_id, ragdb_internal.server_major() from present p
+  select p.kind, p.identity, p.hash, case p.identity when 'ragdb_internal.present_code()'
+        then 'ragdb_internal.present_code()'::regprocedure::oid::bigint end,
+      ragdb_internal.server_major()
+    from present p
   on conflict (kind, identity) do update
     set hash = case when i.kind = 'column' and i.server = excluded.server then i.hash
         else excluded.hash end, -- another major version may write it otherwise

@@ -2,14 +2,14 @@
 
 -- Returns the grants on what is ragdb's, each with the SHA-256 of its privileges.
 create or replace function ragdb_internal.present_grants()
-returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
+returns table (kind text, identity text, hash bytea)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 begin atomic
   select 'grant', g.of || ' to ' || case when a.grantee = 0 then 'public'
         else a.grantee::regrole::text end, pg_catalog.sha256(ragdb_internal.utf8(
       pg_catalog.string_agg(a.privilege_type || a.is_grantable::text, ','
-        order by a.privilege_type))), null::bigint, false
+        order by a.privilege_type)))
     from (
       select p.oid::regprocedure::text, p.proacl, p.proowner from pg_catalog.pg_proc p
         where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
@@ -33,16 +33,16 @@ end;
 -- security. There are none as it is installed. Either takes rows out of what a function writes or
 -- reads.
 create or replace function ragdb_internal.present_rules()
-returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
+returns table (kind text, identity text, hash bytea)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select 'rule', r.rulename || ' on ' || c.oid::regclass, ''::bytea, null::bigint, false
+  select 'rule', r.rulename || ' on ' || c.oid::regclass, ''::bytea
     from pg_catalog.pg_rewrite r join pg_catalog.pg_class c on c.oid = r.ev_class
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and r.rulename <> '_RETURN'
   union all
-  select 'row security', 'of ' || c.oid::regclass, ''::bytea, null, false
+  select 'row security', 'of ' || c.oid::regclass, ''::bytea
     from pg_catalog.pg_class c
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and (c.relrowsecurity or c.relforcerowsecurity);
@@ -63,7 +63,7 @@ end;
 -- definitions give them, which another major version may write otherwise, as a session that writes
 -- names or constants its own way would.
 create or replace function ragdb_internal.present_code()
-returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
+returns table (kind text, identity text, hash bytea)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp -- definitions name what is not in it in full
 set quote_all_identifiers = off
@@ -76,26 +76,24 @@ set timezone = utc
 begin atomic
   select 'function', p.oid::regprocedure::text, pg_catalog.sha256(ragdb_internal.utf8(
       case p.prokind when 'a' then ragdb_internal.aggregate_definition(p.oid)
-        else pg_catalog.pg_get_functiondef(p.oid) end)), p.oid::bigint, p.prosqlbody is not null
+        else pg_catalog.pg_get_functiondef(p.oid) end))
     from pg_catalog.pg_proc p
     where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
   union all
   select 'view', c.oid::regclass::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.concat(pg_catalog.pg_get_viewdef(c.oid), c.reloptions))), c.oid::bigint, true
+      pg_catalog.concat(pg_catalog.pg_get_viewdef(c.oid), c.reloptions)))
     from pg_catalog.pg_class c
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and c.relkind = 'v'
   union all
   select 'trigger', t.tgname || ' on ' || t.tgrelid::regclass, pg_catalog.sha256(
-      ragdb_internal.utf8(pg_catalog.pg_get_triggerdef(t.oid) || t.tgenabled::text)), null,
-      false
+      ragdb_internal.utf8(pg_catalog.pg_get_triggerdef(t.oid) || t.tgenabled::text))
     from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
     where c.relnamespace::regnamespace::text = 'ragdb' and not t.tgisinternal
       and not c.relispartition
   union all
   select 'constraint', k.conname || ' on ' || k.conrelid::regclass, pg_catalog.sha256(
-      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text)),
-      k.oid::bigint, true
+      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text))
     from pg_catalog.pg_constraint k join pg_catalog.pg_class c on c.oid = k.conrelid
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and k.contype <> 'n'
@@ -111,17 +109,16 @@ begin atomic
   select * from ragdb_internal.present_grants();
 end;
 
--- Returns what differs from what was installed; is_restored where that is how a restored copy
--- differs. What PostgreSQL parsed is written otherwise in a restored copy, whose functions have
--- other numbers.
+-- Returns what differs from what was installed; is_elsewhere where that is how another server
+-- differs: PostgreSQL's own functions, in a restored copy, whose functions have other numbers.
 create or replace function ragdb_internal.code_changes()
-returns table (kind text, identity text, finding text, is_restored boolean)
+returns table (kind text, identity text, finding text, is_elsewhere boolean)
 language sql stable parallel safe
 begin atomic
   select coalesce(p.kind, i.kind), coalesce(p.identity, i.identity),
       case when i.hash is null then 'it was added' when p.hash is null then 'it is missing'
         else 'it was changed' end,
-      p.is_bound and i.hash is not null and not exists (select from ragdb.installed_code s
+      p.kind = 'functions' and not exists (select from ragdb.installed_code s
         where s.identity = 'ragdb_internal.present_code()'
           and s.object_id = 'ragdb_internal.present_code()'::regprocedure::oid::bigint)
     from ragdb.installed_code i full join ragdb_internal.present_code() p
@@ -148,7 +145,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_findings ragdb.finding[];
-  v_written bigint;
 begin
   if (select max(i.server) from ragdb.installed_code i)
     is distinct from ragdb_internal.server_major()
@@ -157,21 +153,16 @@ begin
       'they were installed by another version of PostgreSQL, and are not compared',
       'ragdb init --force installs them again')::ragdb.finding])::ragdb_internal.verified;
   end if;
-  -- a right that the DBA gave to a role of their own, or their index, is for a person to judge
+  -- a right that the DBA gave to a role of their own, their index, or another build of
+  -- PostgreSQL, is for a person to judge
   select coalesce(array_agg(row('code', case
           when c.kind = 'grant' and c.identity !~ ' public$'
-            or c.kind = 'index' and c.finding = 'it was added'
+            or c.kind = 'index' and c.finding = 'it was added' or c.is_elsewhere
           then 'warning' else 'error' end, c.kind || ' ' || c.identity, c.finding,
           ragdb_internal.code_advice(c.kind, c.finding))::ragdb.finding
-        order by c.kind, c.identity) filter (where not c.is_restored), '{}'),
-      count(*) filter (where c.is_restored)
-    into strict v_findings, v_written
+        order by c.kind, c.identity), '{}')
+    into strict v_findings
     from ragdb_internal.code_changes() c;
-  if v_written > 0 then
-    v_findings := v_findings || row('code', 'warning', v_written || ' functions and views',
-      'they are written otherwise than they were installed, as in a restored copy',
-      'ragdb init --force installs them again')::ragdb.finding;
-  end if;
   return row((select count(*) from ragdb.installed_code), null, v_findings)
     ::ragdb_internal.verified;
 end $$;

@@ -785,8 +785,8 @@ def test_functions_replaced_with_the_record_of_them_are_found_in_a_restored_back
     """
     record = """
       delete from ragdb.installed_code;
-      insert into ragdb.installed_code (kind, identity, hash, object_id, server)
-        select p.kind, p.identity, p.hash, p.object_id,
+      insert into ragdb.installed_code (kind, identity, hash, server)
+        select p.kind, p.identity, p.hash,
           current_setting('server_version_num')::integer / 10000
         from ragdb_internal.present_code() p;
     """

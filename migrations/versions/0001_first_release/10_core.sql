@@ -127,5 +127,6 @@ comment on column ragdb.installed_code.identity is
   'Name with its types, or what is granted to whom.';
 comment on column ragdb.installed_code.hash is 'SHA-256 of its definition.';
 comment on column ragdb.installed_code.object_id is
-  'Number that the server gave it; null for triggers, columns and grants.';
+  'Number that the server gave ragdb_internal.present_code(), by which a restored copy is known; '
+  'null for all else.';
 comment on column ragdb.installed_code.server is 'Major version of PostgreSQL that gave it.';
