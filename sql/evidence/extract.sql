@@ -80,10 +80,11 @@ begin
   for v_round in 1 .. 10 loop
     select p.picked, p.support into picked, support
       from ragdb_internal.picked_sentences(terms, v_left, max_sentences) p;
-    if v_subject = '{}' or picked = '{}'
-      or not ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question)
+    if picked = '{}' or not ragdb_internal.is_of_other_number(picked[1].sentence, question)
+      and (v_subject = '{}'
+        or not ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question)
         and (picked[1].lexemes && v_subject or picked[1].headed && v_subject
-          or not ragdb_internal.is_about_another(picked[1], question, evidence))
+          or not ragdb_internal.is_about_another(picked[1], question, evidence)))
     then
       return;
     end if;

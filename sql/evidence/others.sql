@@ -54,6 +54,38 @@ begin
     and strpos(lower(question collate "C"), lower(name || v_more collate "C")) = 0;
 end $$;
 
+-- Returns the names in a text with a number behind them, as Python 3.9 and version 16, in small
+-- letters, but where others are meant too, as in Python 3.9 or later and Python 3.9 to 3.12.
+create or replace function ragdb_internal.numbered_names(text text)
+returns table (name text, number text)
+language sql immutable parallel safe
+begin atomic
+  select pg_catalog.lower(m[1] collate "C"), m[2]
+  from pg_catalog.regexp_matches(numbered_names.text,
+    E'(?<!(?:[Ss]ince|[Ff]rom|[Ll]east|[Mm]inimum|[Tt]han|[Aa]fter|[Bb]efore|[Uu]ntil|>=?|≥|to) ?)'
+    '(?<![A-Za-z])(?!(?:The|An?|All|These|Those|About|Over|Of|And|Or|For|With|By) )'
+    '([A-Z][A-Za-z+#-]*|version|release) v?([0-9]+(?:[.][0-9]+)*)'
+    '(?![0-9A-Za-z%+*]|[.,:/-][0-9A-Za-z]| ?(?:to|through|until|–|-) ?v?[0-9]|,? (?:or|and) '
+    '(?:later|above|newer|higher|up|greater|onward|earlier|below|older|lower))', 'g') m;
+end;
+
+-- Tells whether a sentence has a name of a question only with other numbers behind it: what holds
+-- for Python 3.6 says nothing of Python 3.9.
+create or replace function ragdb_internal.is_of_other_number(sentence text, question text)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return question ~ '[a-z] v?[0-9]' and exists (
+    select from ragdb_internal.numbered_names(question) q
+      join ragdb_internal.numbered_names(sentence) s on s.name = q.name
+    group by q.name
+    having not bool_or(starts_with(s.number || '.', q.number || '.')
+      or starts_with(q.number || '.', s.number || '.') or sentence
+        ~ ('(?<![0-9.])' || replace(q.number, '.', '[.]') || '(?![0-9])')));
+end $$;
+
 -- Tells whether a sentence of evidence is about another thing than a question.
 create or replace function ragdb_internal.is_about_another(
   sentence ragdb_internal.evidence_sentence, question text, evidence jsonb)

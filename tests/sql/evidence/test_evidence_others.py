@@ -120,6 +120,36 @@ def test_a_longer_name_is_that_of_another_thing(
 
 
 @pytest.mark.parametrize(
+    ("sentence", "question", "is_of_other"),
+    [
+        ("It drops support for Python 3.6.", "Which version dropped Python 3.9?", True),
+        ("It drops support for Python 3.6 and 3.9.", "Which version dropped Python 3.9?", False),
+        ("It drops support for Python 3.9.2.", "Which version dropped Python 3.9?", False),
+        ("It drops support for Python 3.9.", "Which version dropped Python 3.9.2?", False),
+        ("It drops support for Python 3.", "Which version dropped Python 3.9?", False),
+        ("It drops support for Python 3.91.", "Which version dropped Python 3.9?", True),
+        ("It supports Python 3.6+.", "Does it support Python 3.9?", False),
+        ("It supports Python 3.6 or later.", "Does it support Python 3.9?", False),
+        ("It needs at least Python 3.6.", "Does it support Python 3.9?", False),
+        ("It supports Python 3.6-3.10.", "Does it support Python 3.9?", False),
+        ("It supports Python 3.6 to 3.10.", "Does it support Python 3.9?", False),
+        ("Python 3.10 has it.", "What differs between Python 3.9 and Python 3.10?", False),
+        ("Version 2.4 has it.", "What is in version 2.5?", True),
+        ("On Windows 10 press a key.", "Which key is it on Windows 11?", True),
+        ("The key has 10 letters.", "Which key is it on Windows 11?", False),
+        ("The 12 keys have letters.", "The 10 keys have what?", False),
+        ("Python 3.10 has it.", "What has it?", False),
+        ("", "What is in version 2.5?", False),
+    ],
+)
+def test_what_has_another_number_is_another_thing(
+    any_db: Connection, sentence: str, question: str, is_of_other: bool
+) -> None:
+    made = scalar(any_db, "select ragdb_internal.is_of_other_number(%s, %s)", sentence, question)
+    assert made is is_of_other
+
+
+@pytest.mark.parametrize(
     ("question", "status"),
     [
         ("Which port does slowserv listen on?", "insufficient"),
