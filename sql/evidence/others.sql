@@ -13,8 +13,8 @@ return coalesce(
 
 -- Tells whether a sentence, below such a heading, is about another thing by its first word: a name
 -- that the question does not have. "It" is what a heading of one word names. A name is what texts
--- write no less often with a capital than without, within sentences and as all of the heading; in
--- small letters what the heading has.
+-- write no less often with a capital than without, within sentences and as all of the heading, and
+-- what an item says that it is a thing of a kind; in small letters what the heading has.
 create or replace function ragdb_internal.is_of_another(
   sentence text, heading text, question text, texts text)
 returns boolean
@@ -29,9 +29,12 @@ declare
     when substring(sentence, v_begin) = any ('{It,This,They,These}') then v_headed
     else substring(sentence, v_begin) end;
   v_small constant text := lower(v_word collate "C");
+  v_item constant text := v_begin || E'[\\]*_`]*(?:[(][^)\\n]*[)])?[*_]*: an? [A-Za-z]';
 begin
   return v_word is not null and strpos(lower(question collate "C"), v_small) = 0 and case
     when v_word = v_small then strpos(lower(heading collate "C"), v_word) > 0
+    when sentence ~ v_item
+      and v_small <> all ('{note,tip,hint,info,warning,caution,example,answer,result}') then true
     else regexp_count(texts, format(v_within, v_word)) + (v_word = coalesce(v_headed, ''))::integer
       >= greatest(1, regexp_count(texts, format(v_within, v_small))) end;
 end $$;

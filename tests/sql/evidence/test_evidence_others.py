@@ -120,6 +120,29 @@ def test_a_longer_name_is_that_of_another_thing(
 
 
 @pytest.mark.parametrize(
+    ("sentence", "is_of_another"),
+    [
+        ("[Slowserv](https://x.org/): a server of pages.", True),
+        ("**Slowserv**: a server of pages.", True),
+        ("Slowserv: an HTTP server.", True),
+        ("Note: a server has pages.", False),
+        ("Slowserv: use it for pages.", False),
+        ("[Quickserv](https://x.org/): a server of pages.", False),
+    ],
+)
+def test_an_item_that_says_what_something_is_is_about_that(
+    any_db: Connection, sentence: str, is_of_another: bool
+) -> None:
+    made = scalar(
+        any_db,
+        "select ragdb_internal.is_of_another(%s, 'Servers', 'Does Quickserv serve pages?', %s)",
+        sentence,
+        f"# Servers\n\n{sentence}",
+    )
+    assert made is is_of_another
+
+
+@pytest.mark.parametrize(
     ("sentence", "question", "is_of_other"),
     [
         ("It drops support for Python 3.6.", "Which version dropped Python 3.9?", True),
