@@ -62,8 +62,9 @@ begin
 end $$;
 
 -- Returns the sentences of evidence that answer a question, as picked_sentences does, but for those
--- that are about another thing than the question is and come first. Where ten are, none is left: a
--- long text about other things costs no more.
+-- that are about another thing than the question is and come first; who asks who made something is
+-- told nothing that does not name it. Where ten are, none is left: a long text about other things
+-- costs no more.
 create or replace function ragdb_internal.picked_about(question text, config text, evidence jsonb,
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
   max_sentences integer,
@@ -75,6 +76,7 @@ declare
   v_name constant text := ragdb_internal.asked_subject(question, config);
   v_subject constant text[] := case when v_name is null then '{}'
     else ragdb_internal.lexemes_of_name(v_name, config) end;
+  v_made constant boolean := ragdb_internal.asked_for(question) ~* '^who ';
   v_left ragdb_internal.evidence_sentence[] := sentences;
 begin
   for v_round in 1 .. 10 loop
@@ -84,7 +86,8 @@ begin
       and (v_subject = '{}'
         or not ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question)
         and (picked[1].lexemes && v_subject or picked[1].headed && v_subject
-          or not ragdb_internal.is_about_another(picked[1], question, evidence)))
+          or not v_made
+            and not ragdb_internal.is_about_another(picked[1], question, evidence)))
     then
       return;
     end if;

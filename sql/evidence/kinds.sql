@@ -32,6 +32,7 @@ begin
     then 'digits'
     when v_how = 'many' then 'number'
     when v_how = 'long' then 'length'
+    when v_words @> '{stand,for}' and question ~ E'\\m[A-Z]{2,6}\\M' then 'expansion'
     when v_how in ('often', 'frequently') then 'often'
     when v_words[1] = 'who' and v_words[2 : 4]
         && (ragdb_internal.making_verbs() || ragdb_internal.makers()) then 'maker'
@@ -90,7 +91,7 @@ return case kind
   when 'length' then '{second,seconds,minute,minutes,hour,hours,day,days,night,nights,week,weeks,
     month,months,year,years,decade,decades,century,centuries,period,age,until,till,since,forever,
     always,indefinitely,permanent,permanently,immediately,lifetime}'
-  when 'often' then '{every,per,twice,hourly,daily,weekly,monthly,quarterly,yearly,annual,annually,
+  when 'often' then '{twice,hourly,daily,weekly,monthly,quarterly,yearly,annual,annually,
     biennial,biennially,cycle,cycles,interval,intervals,always,never,rare,rarely,seldom,regularly,
     frequently}'
   when 'default' then '{default,defaults,defaulted,unset,omitted,unspecified}'
@@ -98,8 +99,8 @@ return case kind
   else '{}' end;
 
 -- Tells whether a sentence names who may have made what a question is about: who does so by a verb
--- that is not passive, by whom it was done, other than used, or a first and a last name that are
--- not the question's.
+-- that is not passive, by whom it was done, other than used, or a name of two words or three that
+-- are not the question's: a run of more is a title.
 create or replace function ragdb_internal.names_maker(sentence text, question text)
 returns boolean
 language sql immutable parallel safe
@@ -109,10 +110,23 @@ return sentence ~ ('(?<!\m(?:was|were|been|be|is|are)\s)\m(?:'
     '|affected|enabled|returned|called|given|set|sorted|ordered|separated|step|one|side|or|and)\s)'
     '\mby\s(?!default\M|using\M|hand\M|means\M)')
   or exists (
-    select from pg_catalog.regexp_matches(sentence, '\m([A-Z][a-z]+) ([A-Z][a-z]+)', 'g') m
+    select from pg_catalog.regexp_matches(sentence,
+      '(?<!\m[A-Z][a-z]* )\m([A-Z][a-z]+) ([A-Z][a-z]+)(?![A-Za-z]| [A-Z][a-z]* [A-Z])', 'g') m
     where pg_catalog.lower(m[1] collate "C") <> all ('{the,a,an,this,in,on,at,by,for,from,to,with,
         if,when,while,as,and,but,it,its,your,our}')
       and pg_catalog.strpos(question, m[1]) = 0 and pg_catalog.strpos(question, m[2]) = 0);
+
+-- Tells whether a sentence says what the abbreviation in a question stands for: by saying so, by
+-- brackets, or by words that begin with its letters.
+create or replace function ragdb_internal.expands(sentence text, question text)
+returns boolean
+language sql immutable parallel safe
+return (
+  select sentence ~ ('[(]' || a.written || 's?[)]|\m' || a.written || 's?[*_`]* ?[(]')
+    or sentence ~* ('stands?\s+for|short\s+for|acronym|abbreviat|\m'
+      || pg_catalog.regexp_replace(a.written, '(.)(?=.)',
+        '\1[a-z]+(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+', 'g'))
+  from (select pg_catalog.substring(question, '\m[A-Z]{2,6}\M') as written offset 0) a);
 
 -- Tells whether a sentence may say a kind of thing that a question asks for: digits, a name, or
 -- words. What stands behind #, a letter or in a link is the number of something else, and
@@ -127,11 +141,12 @@ begin
         ~ ('(?<![0-9.,#]|[a-z]/)[0-9]{3,4}(?![0-9]|[.,][0-9])|[0-9]{2}[./-][0-9]{2}'
         '|(?<=[a-z0-9,] )May(?![a-z])')
       when 'maker' then ragdb_internal.names_maker(sentence, question)
-      when 'often' then sentence ~* (E'\\m(?:(?:once|times)\\s+(?:an?|per|in)|each\\s+'
-        '(?:\\S+\\s+)?(?:second|minute|hour|day|night|week|month|quarter|year|time))')
+      when 'often' then sentence ~* (E'\\m(?:(?:once|times)\\s+(?:an?|per|in)|(?:each|every|per)'
+        '\\s+(?:\\S+\\s+){0,2}(?:second|minute|hour|day|night|week|month|quarter|year|time))')
       when 'end' then sentence ~* (E'\\m(?:deprecat|discontinu|remov|obsolet|abandon|retire'
         '|supersed|withdr|unsupported|sunset|cease|no longer|not support'
         '|(?:drop|end|stop)(?:p?ed|s)?\\M|eol\\M)')
+      when 'expansion' then ragdb_internal.expands(sentence, question)
       when 'default' then false
       else sentence ~ '(?<![#/.0-9A-Za-z])[0-9]' end
     or string_to_array(translate(lower(sentence collate "C"), E'.,;:!()*_`"’''\n-',

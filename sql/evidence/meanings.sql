@@ -77,7 +77,8 @@ return array(
   order by n);
 
 -- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
--- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not.
+-- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not, or
+-- says what it is not.
 create or replace function ragdb_internal.defines(sentence text, meant text[], config text)
 returns float8
 language plpgsql immutable parallel safe
@@ -95,6 +96,8 @@ begin
           ragdb_internal.abbreviated_subject(sentence, v_told[1]) collate "C"), config)) then 1
     when v_told[2] ~ '[:：|—–-]' or lower(split_part(v_told[3], ' ', 1) collate "C") = any (
       '{a,an,the,one,any,ein,eine,der,die,das,un,une,una,le,la,les,el,los,las}') then 2
+    when lower(split_part(v_told[3], ' ', 1) collate "C") = any (
+      '{not,never,no,nicht,kein,keine,pas,ne,не}') then 1
     else 1.5 end;
 end $$;
 

@@ -103,6 +103,8 @@ def test_who_asks_when_something_ended_asks_for_its_end(
         ("It runs once a day.", "often", True),
         ("It runs three times per hour.", "often", True),
         ("It runs each six months.", "often", True),
+        ("It runs every other day.", "often", True),
+        ("Every run of it is logged.", "often", False),
         ("It runs once it is started, for each of them.", "often", False),
         ("Enforce a short life.", "length", False),
         ("**Default:** *auto*.", "default", True),
@@ -122,6 +124,8 @@ def test_who_asks_when_something_ended_asks_for_its_end(
         ("The Deep Parser was created to be fast.", "maker", False),
         ("The Other parser is created in memory.", "maker", False),
         ("Create a fork of the parser.", "maker", False),
+        ("It is an Abstract Syntax Tree Parser.", "maker", False),
+        ("John Fitzgerald Kennedy is behind the parser.", "maker", True),
         ("The parser was meant for trees used by a tool or by other systems.", "maker", False),
         ("The parser was created to run by default.", "maker", False),
     ],
@@ -157,6 +161,28 @@ def test_what_lacks_the_kind_of_thing_is_no_answer(
     base.put_text("docs", "d.md", "Threads of the parser wait for work.")
     row = alike(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ("Object-relational mappers (ORMs) map objects.", True),
+        ("An ORM (of any kind) maps objects.", True),
+        ("ORM is short for what maps objects.", True),
+        ("Some use an Object Relational Mapper.", True),
+        ("Some use an object-to-relational mapper, or none.", True),
+        ("The new mode of ORMs maps objects.", False),
+        ("Objects of a reader map to rows.", False),
+    ],
+)
+def test_a_sentence_says_what_an_abbreviation_stands_for(
+    any_db: Connection, sentence: str, says: bool
+) -> None:
+    question = "What does ORM stand for?"
+    kind = scalar(any_db, "select ragdb_internal.asked_kind(%s, 'english')", question)
+    assert kind == "expansion"
+    made = scalar(any_db, "select ragdb_internal.says_kind(%s, %s, %s)", sentence, kind, question)
+    assert made is says
 
 
 @pytest.mark.parametrize(
