@@ -233,6 +233,11 @@ def _ingest_contract(
             raise Failure(f"{path}{line}: {wrong[0].message}", hint=f"`ragdb check {path}` has all")
         if declarations.in_force(db, declared["contract"]) is None:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
+        if not declarations.are_in_force(db, declared):
+            raise Failure(
+                f"the sources of {path} are not those in force: it was changed since",
+                hint=f"ragdb apply {path}",
+            )
         found_any = False
         sources = declarations.declared_sources(declared)
         if due:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ragdb.client._generated.rows import ListContractsRow
     from ragdb.client.client import Client
     from ragdb.ingest.source import Found, Source
+    from ragdb.readers.document import ReadError
 
 
 MAX_BYTES = 64 * 2**20
@@ -59,7 +61,15 @@ class DeclaredSource:
         parts = self.uri.split("/")
         fixed = next((i for i, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
         base, glob = "/".join(parts[:fixed]), "/".join(parts[fixed:])
-        found = sources.find([folder / base], glob=glob or None, recursive="/" in glob or not glob)
+        # joined as text: to pathlib ./- is the hyphen that stands for standard input
+        found = sources.find(
+            [os.path.join(folder, base)],
+            glob=glob or None,
+            recursive=glob in ("", "**") or "/" in glob,
+        )
+        inside = folder.resolve()
+        if any(one.root and not one.root.is_relative_to(inside) for one in found.sources):
+            return source.Found(failed=[(self.uri, _outside())])
         found.sources = [_named(one, base, bool(glob)) for one in found.sources]
         origin = f"{source.CONTRACT_SOURCE}{self.name}"
         found.sources = [replace(one, origin=origin) for one in found.sources]
@@ -116,6 +126,17 @@ def _resources(declared: list[DeclaredSource], allow_private: bool, max_bytes: i
     )
 
 
+def _outside() -> ReadError:
+    """The refusal of a path that leads out of the contract's folder by a link."""
+    from ragdb.readers.document import ReadError
+
+    return ReadError(
+        "outside",
+        "a link leads out of the folder of the contract",
+        "put the files below that folder, or ingest theirs by its own path",
+    )
+
+
 def _named(source: Source, base: str, below: bool) -> Source:
     """A local source under the name that it has from the contract's folder."""
     way = Path(source.below).as_posix()
@@ -139,23 +160,23 @@ def _remote(glob: str, allow_private: bool) -> list[str]:
 
 def declared_sources(found: Json) -> list[DeclaredSource]:
     """The sources of a sound contract, in its order."""
-    nodes: list[tuple[str, Json]] = []
+    nodes: list[tuple[str, str, Json]] = []
     for node in found["nodes"]:
-        if node["node"] == "corpus":
-            name = str(node["keys"]["name"])
-            nodes += [(name, child) for child in node.get("children") or []]
-        elif node["node"] in ("source", "chunking"):
-            nodes.append((str(node["keys"]["corpus"]), node))
+        is_corpus = node["node"] == "corpus"
+        for child in node.get("children") or [] if is_corpus else [node]:
+            if child["node"] in ("source", "chunking"):
+                keys = child.get("keys") or {}
+                corpus = keys["corpus"] if "corpus" in keys else node["keys"]["name"]
+                nodes.append((str(corpus), child["node"], keys))
     chunkings = {
-        (corpus, str(node["keys"].get("source", ""))): node["keys"]
-        for corpus, node in nodes
-        if node["node"] == "chunking"
+        (corpus, str(keys.get("source", ""))): keys
+        for corpus, kind, keys in nodes
+        if kind == "chunking"
     }
     declared = []
-    for corpus, node in nodes:
-        if node["node"] != "source":
+    for corpus, node_kind, keys in nodes:
+        if node_kind != "source":
             continue
-        keys = node["keys"]
         name = str(keys["name"])
         chunking = chunkings.get((corpus, name)) or chunkings.get((corpus, "")) or {}
         options: Json = {"source_name": name}
@@ -174,7 +195,8 @@ def declared_sources(found: Json) -> list[DeclaredSource]:
             options["unit"] = options["unit"].removesuffix("s")
         uri = str(keys.get("uri", ""))
         kind = str(keys.get("kind", "local"))
-        uri = re.sub(r"^(\./+)+", "", uri) if kind == "local" else uri
+        if kind == "local":
+            uri = "/".join(part for part in uri.split("/") if part not in ("", "."))
         declared.append(
             DeclaredSource(name, _slug(corpus), kind, uri, options, str(keys.get("resource", "")))
         )
@@ -193,6 +215,12 @@ def in_force(db: Client, contract: str) -> ListContractsRow | None:
     """
     listed = db.list_contracts(True, contract, count=1)
     return listed[0] if listed and listed[0].name == contract else None
+
+
+def are_in_force(db: Client, found: Json) -> bool:
+    """Whether the sources of a contract are those of the one of its name that is in force."""
+    applied = db.export_contract(found["contract"])
+    return declared_sources(applied) == declared_sources(found)
 
 
 def due(db: Client, contract: str) -> set[tuple[str, str]]:

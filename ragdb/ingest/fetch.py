@@ -188,7 +188,10 @@ def _ask(
         }
         connection.request("GET" if body is None else "POST", path, body, headers)
         with contextlib.closing(connection.getresponse()) as response:
-            return _answer(response, urlunsplit(parts), max_bytes)
+            answer = _answer(response, urlunsplit(parts), max_bytes)
+        if late.is_set():  # of a page without a length, being cut looks like its end
+            raise TimeoutError
+        return answer
     except (ReadError, OSError, http.client.HTTPException, ValueError, zlib.error) as error:
         if late.is_set() or isinstance(error, TimeoutError):
             raise ReadError("timeout", "it took too long", "try again later") from None

@@ -406,6 +406,27 @@ def test_a_contract_is_in_force_by_its_own_name(run: Run, clone: str, tmp_path: 
     assert "no source is due" in run(*due).stderr
 
 
+def test_only_the_sources_in_force_are_read(run: Run, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(f"text of {name}")
+    contract = tmp_path / "c.kern"
+    contract.write_text("corpus name=first\n  source name=a uri=./a.txt\n")
+    assert run("apply", contract).exit_code == 0
+    assert "1 written" in run("ingest", "--contract", contract).stderr
+    for changed in (
+        "corpus name=second\n  source name=a uri=a.txt\n",
+        "corpus name=first\n  source name=a uri=b.txt\n",
+        "corpus name=first\n  source name=a uri=a.txt\n  chunking maxTokens=60\n",
+    ):
+        contract.write_text(changed)
+        refused = run("ingest", "--contract", contract)
+        assert (refused.exit_code, f"hint: ragdb apply {contract}" in refused.stderr) == (2, True)
+    assert [row["name"] for row in json.loads(run("corpus", "ls", "--json").stdout)] == ["first"]
+    # what is not about sources may be on its way
+    contract.write_text("# a\ncorpus title=T name=first\n  source uri=a.txt name=a\n")
+    assert "1 unchanged" in run("ingest", "--contract", contract).stderr
+
+
 def test_a_model_that_nothing_runs_is_told_with_those_that_run(
     run: Run, clone: str, tmp_path: Path
 ) -> None:

@@ -84,6 +84,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def give_slow(self) -> None:
         self.give(b"", Content_Length="1000")
+        self.drip()
+
+    def give_without_length(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.drip()
+
+    def drip(self) -> None:
         with_pause = self.server.stopping  # type: ignore[attr-defined]
         for _ in range(1000):
             if with_pause.wait(0.05):
@@ -205,10 +213,11 @@ def test_an_etag_too_long_to_keep_costs_no_page(server: Server) -> None:
     assert (fetched.data, fetched.etag) == (b"page", None)
 
 
-def test_a_slow_server_is_left_at_the_deadline(server: Server) -> None:
+@pytest.mark.parametrize("page", ["/slow", "/without-length"])
+def test_a_slow_server_is_left_at_the_deadline(server: Server, page: str) -> None:
     began = time.monotonic()
 
-    error = refused(url(server, "/slow"), allow_private=True, seconds=0.5)
+    error = refused(url(server, page), allow_private=True, seconds=0.5)
 
     assert error.code == "timeout"
     assert time.monotonic() - began < 30
