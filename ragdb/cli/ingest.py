@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.given import convert_rules, key_values, text
-from ragdb.cli.ingested import advise, bar, each, show, summary
+from ragdb.cli.ingest_contract import ingest_contract
+from ragdb.cli.ingest_runs import embed_all, run
+from ragdb.cli.ingested import advise, show
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
-if TYPE_CHECKING:
-    from ragdb.database import Database
-    from ragdb.ingest.report import Report
-    from ragdb.ingest.source import Found
-
 MAX_BYTES = 64 * 2**20
+CUT = ("paragraph", 240, 48, "token")
 
 
 def register(app: typer.Typer) -> None:
@@ -105,12 +103,14 @@ def ingest(
     ] = None,
     strategy: Annotated[
         str, typer.Option(metavar="paragraph|window|semantic|page", help="Where documents are cut.")
-    ] = "paragraph",
-    max_tokens: Annotated[int, typer.Option(help="Largest chunk, in units.")] = 240,
-    overlap: Annotated[int, typer.Option(help="Overlap with the previous chunk, in units.")] = 48,
+    ] = CUT[0],
+    max_tokens: Annotated[int, typer.Option(help="Largest chunk, in units.")] = CUT[1],
+    overlap: Annotated[int, typer.Option(help="Overlap with the previous chunk, in units.")] = CUT[
+        2
+    ],
     unit: Annotated[
         str, typer.Option(metavar="token|word|char", help="Unit of --max-tokens and --overlap.")
-    ] = "token",
+    ] = CUT[3],
 ) -> int:
     """Read files into a corpus: text, source code, Markdown, HTML, PDF, office, data, mail.
 
@@ -146,15 +146,20 @@ def ingest(
         "unit": unit,
     }
     if contract is not None:
-        if paths or corpus or watch:
-            raise Failure("--contract cannot be combined with PATH, --corpus or --watch")
+        cut = strategy, max_tokens, overlap, unit
+        if paths or corpus or watch or glob or name or not recursive or cut != CUT:
+            raise Failure(
+                "--contract cannot be combined with PATH, --corpus, --watch, --glob, --name,"
+                " --no-recursive, --strategy, --max-tokens, --overlap or --unit",
+                hint="a contract says what is read into which corpus, and how it is cut",
+            )
         if prefix not in (None, "."):
             raise Failure(
                 "a contract names its sources", hint="--prefix . takes over what is there"
             )
         options["tells_gone"] = False
         del options["strategy"], options["max_tokens"], options["overlap"], options["unit"]
-        return _ingest_contract(session, contract, options, embed, due)
+        return ingest_contract(session, contract, options, embed, due)
     if due:
         raise Failure("--due needs --contract")
     if not paths or not corpus:
@@ -185,7 +190,7 @@ def _ingest_paths(
     with db:
         pruned = 0
         while True:
-            report = _run(session, db, corpus, found, options)
+            report = run(session, db, corpus, found, options)
             if report is None:
                 return INTERRUPTED
             report.pruned += pruned
@@ -205,99 +210,6 @@ def _ingest_paths(
         session.note(read + others * bool(report.skipped_types))
         return NOTHING
     unembedded = (
-        embed and not options["dry_run"] and report.documents > 0 and _embed(session, {corpus})
+        embed and not options["dry_run"] and report.documents > 0 and embed_all(session, {corpus})
     )
     return PARTIAL if report.failed or unembedded else OK
-
-
-def _ingest_contract(
-    session: Session, path: Path, options: dict[str, Any], embed: bool, due: bool
-) -> int:
-    """One run for each source of a contract in force, with its chunking."""
-    from dataclasses import replace
-
-    from ragdb.contracts import contract_file, declarations
-
-    try:
-        text = contract_file.text_of(path)
-    except contract_file.ContractFileError as error:
-        raise Failure(str(error)) from None
-    reports = []
-    with session.doing("connecting to the database"):
-        db = session.connect()
-    with db:
-        declared = db.parse_contract(text, contract_file.name_of(path))
-        wrong = [row for row in db.validate_contract(text) if row.severity == "error"]
-        if wrong:
-            line = f":{wrong[0].line}" if wrong[0].line else ""
-            raise Failure(f"{path}{line}: {wrong[0].message}", hint=f"`ragdb check {path}` has all")
-        if declarations.in_force(db, declared["contract"]) is None:
-            raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
-        if not declarations.are_in_force(db, declared):
-            raise Failure(
-                f"the sources of {path} are not those in force: it was changed since",
-                hint=f"ragdb apply {path}",
-            )
-        found_any = False
-        sources = declarations.declared_sources(declared)
-        if due:
-            old = declarations.due(db, declared["contract"])
-            sources = [source for source in sources if (source.corpus, source.name) in old]
-        limits = {name: options[name] for name in ("allow_private", "max_bytes")}
-        with each(session) as tell:
-            for source, found in declarations.find_each(sources, path.parent, **limits):
-                found_any = found_any or bool(found.sources)
-                if options["prefix"]:
-                    found.sources = [replace(one, adopts=True) for one in found.sources]
-                try:
-                    report = _run(session, db, source.corpus, found, {**options, **source.options})
-                finally:
-                    found.close()
-                if report is None:
-                    return INTERRUPTED
-                if not options["dry_run"]:
-                    db.record_reading(source.corpus, source.name, report.documents, report.failed)
-                tell(report)
-                reports.append(report)
-    if due and not sources:
-        session.note("no source is due")
-        return OK
-    unembedded = embed and not options["dry_run"] and _embed(session, {r.corpus for r in reports})
-    if not found_any and not any(report.failed for report in reports):
-        session.note("no source has a file")
-        return NOTHING
-    return PARTIAL if any(report.failed for report in reports) or unembedded else OK
-
-
-def _run(
-    session: Session, db: Database, corpus: str, found: Found, options: dict[str, Any]
-) -> Report | None:
-    """The report of one run; None if it was interrupted, in which case it is already shown."""
-    import psycopg
-
-    from ragdb.ingest.ingest import Run
-    from ragdb.ingest.stopping import Signals
-
-    with bar(session) as progress:
-        # a polite kill ends like Ctrl-C: whole documents stay, workers go
-        stop = Signals(db.connection, session.note)
-        run = Run(db, corpus, found, {**options, "progress": progress, "stop": stop})
-        try:
-            with stop:
-                return run.run()
-        except KeyboardInterrupt:
-            show(session, run.report)
-            session.note("interrupted; whole documents stay")
-            return None
-        except psycopg.Error:
-            # the error is shown after it
-            if run.report.documents or run.report.failed:
-                session.note(summary(run.report))
-            raise
-
-
-def _embed(session: Session, corpora: set[str]) -> bool:
-    """Embed chunks without embedding; return whether some could not be embedded."""
-    from ragdb.cli import embed
-
-    return sum(embed.embed(session, corpus) for corpus in sorted(corpora)) > 0

@@ -422,6 +422,9 @@ def test_only_the_sources_in_force_are_read(run: Run, tmp_path: Path) -> None:
         refused = run("ingest", "--contract", contract)
         assert (refused.exit_code, f"hint: ragdb apply {contract}" in refused.stderr) == (2, True)
     assert [row["name"] for row in json.loads(run("corpus", "ls", "--json").stdout)] == ["first"]
+    for given in (("--glob", "*.md"), ("--name", "x"), ("--no-recursive",), ("--overlap", 5)):
+        ignored = run("ingest", "--contract", contract, *given)
+        assert (ignored.exit_code, "how it is cut" in ignored.stderr) == (2, True)
     # what is not about sources may be on its way
     contract.write_text("# a\ncorpus title=T name=first\n  source uri=a.txt name=a\n")
     assert "1 unchanged" in run("ingest", "--contract", contract).stderr
@@ -455,6 +458,34 @@ def test_a_contract_takes_over_what_a_folder_brought_when_told_so(run: Run, tmp_
     taken = run("ingest", "--contract", contract, "--prefix", ".")
     assert (taken.exit_code, "docs: 1 document" in taken.stderr) == (0, True)
     assert "1 unchanged" in run("ingest", "--contract", contract).stderr
+
+
+def test_a_source_that_the_database_refuses_keeps_no_other_from_being_read(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in ("x", "y"):
+        (tmp_path / f"docs/{name}.txt").write_text(f"text of {name}")
+    contract = tmp_path / "c.kern"
+    contract.write_text(
+        "corpus name=docs\n  source name=all uri=docs/x.txt\n  source name=again uri=docs/*.txt\n"
+        "  source name=and-again uri=docs/x.txt\ncorpus name=other\n  source name=o uri=docs/y.txt\n"
+    )
+    assert run("apply", contract).exit_code == 0
+    for due in ((), ("--due",)):
+        read = run("ingest", "--contract", contract, *due)
+        assert read.exit_code == 2
+        assert "came from contract source all, not from contract source again" in read.stderr
+        assert "source and-again: docs/x.txt in corpus docs came from" in read.stderr
+        assert ("other: 1 document" in read.stderr) == (not due)
+    rows = json.loads(run("contract", "sources", "--json").stdout)
+    told = {row["name"]: (row["documents"], row["failed"], row["is_due"]) for row in rows}
+    assert told == {
+        "all": (1, 0, False),
+        "again": (0, 1, True),
+        "and-again": (0, 1, True),
+        "o": (1, 0, False),
+    }
 
 
 def test_a_dropped_corpus_takes_its_runs_out_of_sight(run: Run, tmp_path: Path) -> None:
