@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 2**20
 
-MEDIA = {
-    "markdown": "text/markdown",
-    "text": "text/plain",
-    "html": "text/html",
-    "rst": "text/x-rst",
-    "pdf": "application/pdf",
-}
-
 
 @dataclass(frozen=True)
 class DeclaredSource:
@@ -160,6 +152,8 @@ def _remote(glob: str, allow_private: bool) -> list[str]:
 
 def declared_sources(found: Json) -> list[DeclaredSource]:
     """The sources of a sound contract, in its order."""
+    from ragdb.readers import formats
+
     nodes: list[tuple[str, str, Json]] = []
     for node in found["nodes"]:
         is_corpus = node["node"] == "corpus"
@@ -182,7 +176,8 @@ def declared_sources(found: Json) -> list[DeclaredSource]:
         options: Json = {"source_name": name}
         if "media" in keys:
             media = str(keys["media"])
-            options["media_type"] = MEDIA.get(media.lower(), media)
+            is_format = media.lower() in formats.FORMATS
+            options["media_type"] = formats.media_type(media.lower()) if is_format else media
         for key, option, read_as in (
             ("strategy", "strategy", str),
             ("maxTokens", "max_tokens", int),

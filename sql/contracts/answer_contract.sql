@@ -68,7 +68,7 @@ returns jsonb
 language sql stable parallel safe
 return (
   select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
-    'query', d.keys -> 'query', 'answer', d.keys ->> 'answer',
+    'query', d.keys ->> 'query', 'answer', d.keys ->> 'answer',
     'requireCitations', coalesce(d.keys ->> 'requireCitations', r.citations)::boolean,
     'minGroundingCoverage',
       coalesce((d.keys ->> 'minGroundingCoverage')::float8, p.min_coverage),
@@ -78,7 +78,7 @@ return (
       'minRetrievedChunks', (d.keys ->> 'minRetrievedChunks')::integer,
       'minTopScore', (d.keys ->> 'minTopScore')::float8),
     'allowAbstain', (d.keys ->> 'allowAbstain')::boolean,
-    'abstainAnswer', d.keys -> 'abstainAnswer',
+    'abstainAnswer', d.keys ->> 'abstainAnswer',
     'abstained', d.keys ? 'abstainAnswer' and d.keys ->> 'answer' = d.keys ->> 'abstainAnswer',
     'groundingSpans', ragdb_internal.declared_spans(declared)))
   from (select (declared).keys) d

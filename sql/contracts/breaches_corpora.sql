@@ -48,17 +48,26 @@ return case kind
   else true
 end;
 
--- Returns the sources whose address, resource or acl is wrong.
+-- Lists the formats that a source may name as its media: those of ragdb/readers/formats.py, with
+-- which a test compares them.
+create or replace function ragdb_internal.source_formats() returns text[]
+language sql immutable parallel safe
+return array['text', 'markdown', 'mdx', 'rst', 'asciidoc', 'html', 'csv', 'tsv', 'json', 'yaml',
+  'ipynb', 'xml', 'rtf', 'eml', 'mbox', 'pdf', 'docx', 'pptx', 'sheet', 'odt', 'epub', 'jsonl'];
+
+-- Returns the sources whose address, media, resource or acl is wrong.
 create or replace function ragdb_internal.breaches_of_sources(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
 begin atomic
   with sources as materialized (
     select n as item, n.keys, coalesce(n.keys ->> 'kind', 'local') as kind, n.keys ->> 'uri' as uri,
-      ragdb_internal.list(n.keys ->> 'acl') as acl,
-      pg_catalog.first_value(ragdb_internal.list(n.keys ->> 'acl')) over
-        (partition by n.corpus order by n.node_no) as first_acl
-    from pg_catalog.unnest(items) n where n.node = 'source'
+      a.acl, pg_catalog.first_value(a.acl) over (partition by n.corpus order by n.node_no)
+        as first_acl
+    from pg_catalog.unnest(items) n
+      cross join lateral (select array(select distinct r from pg_catalog.unnest(
+        ragdb_internal.list(n.keys ->> 'acl')) r order by 1)) a (acl)
+    where n.node = 'source'
   )
   select ragdb_internal.breach('rag-source-uri-empty', s.item, 'uri')
   from sources s where s.kind <> 'mcp' and s.uri ~ '\S' is not true
@@ -71,6 +80,14 @@ begin atomic
   union all
   select ragdb_internal.breach('rag-source-glob-invalid', s.item, 'uri')
   from sources s where ragdb_internal.is_long_glob(s.uri)
+  union all
+  select ragdb_internal.breach('rag-source-media-unknown', s.item, 'media',
+    array[ragdb_internal.quote(s.keys ->> 'media'),
+      pg_catalog.array_to_string(ragdb_internal.source_formats(), ', ')],
+    ragdb_internal.nearest_name(s.keys ->> 'media', ragdb_internal.source_formats()))
+  from sources s
+  where pg_catalog.strpos(s.keys ->> 'media', '/') = 0
+    and pg_catalog.lower(s.keys ->> 'media' collate "C") <> all (ragdb_internal.source_formats())
   union all
   select ragdb_internal.breach('rag-source-mcp-resource-required', s.item, 'resource')
   from sources s where s.kind = 'mcp' and (s.keys ->> 'resource') ~ '\S' is not true

@@ -13,8 +13,8 @@ return array['search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 're
   'remove_edges', 'add_synonyms', 'remove_synonyms', 'promote', 'propose', 'decide_proposal',
   'record_feedback', 'list_peers', 'ask_peers', 'list_contract_tools', 'call_contract_tool'];
 
--- Returns the tools and prompts whose name cannot be served, the params that do nothing, and the
--- second retrieves of a tool.
+-- Returns the tools and prompts whose name cannot be served, those without a retrieve,
+-- the params that do nothing, and the second retrieves of a tool.
 create or replace function ragdb_internal.breaches_of_tools(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -26,6 +26,12 @@ begin atomic
   select ragdb_internal.breach('mcp-tool-name-reserved', n, 'name')
   from pg_catalog.unnest(items) n
   where n.node in ('tool', 'prompt') and n.name = any (ragdb_internal.builtin_tools())
+  union all
+  select ragdb_internal.breach('mcp-tool-unbound', n)
+  from pg_catalog.unnest(items) n
+  where n.node in ('tool', 'prompt') and not exists (
+    select from pg_catalog.unnest(items) r
+    where r.node = 'retrieve' and r.parent_no = n.node_no)
   union all
   select ragdb_internal.breach('mcp-param-unused', n)
   from pg_catalog.unnest(items) n

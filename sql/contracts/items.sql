@@ -19,7 +19,8 @@ return pg_catalog.jsonb_typeof(is_contract.contract) = 'object'
 -- Whether a value has the form {"node", "keys", "children"} of a node.
 create or replace function ragdb_internal.is_contract_node(written jsonb) returns boolean
 language sql immutable parallel safe
-return pg_catalog.jsonb_typeof(written) = 'object'
+return case pg_catalog.jsonb_typeof(written) when 'object' then written - array['node', 'keys',
+    'children', 'line', 'column', 'columns', 'prompt_sha256'] = '{}' else false end
   and pg_catalog.jsonb_typeof(written -> 'node') is not distinct from 'string'
   and coalesce(pg_catalog.jsonb_typeof(written -> 'keys'), 'object') = 'object'
   and coalesce(pg_catalog.jsonb_typeof(written -> 'children'), 'array') in ('array', 'null')

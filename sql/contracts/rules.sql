@@ -52,7 +52,8 @@ begin atomic
       'a name has 1 to 128 of A-Z, a-z, 0-9, . _ -, and is given behind the text'),
     ('contract-empty', 'error', 'the contract has no node', 'begin with: corpus name=…'),
     ('contract-malformed', 'error', 'a node is not {"node", "keys", "children"}',
-      'keys is an object of texts, numbers and booleans'),
+      'keys is an object of texts, numbers and booleans; line, column, columns and prompt_sha256 '
+      'are the only other fields'),
     ('contract-too-deep', 'error', 'a node is more than 16 levels deep', 'the language has five'),
     ('contract-unknown-node', 'error', 'unknown node %2$s', null),
     ('misplaced', 'error', '%1$s stands %2$s', 'it belongs %3$s'),
@@ -85,6 +86,8 @@ begin atomic
     ('rag-source-uri-invalid', 'error', 'uri of %1$s is not of kind %2$s', '%3$s'),
     ('rag-source-glob-invalid', 'error', 'the glob of %1$s is too long',
       'a glob has at most 1024 characters and 16 stars'),
+    ('rag-source-media-unknown', 'error', 'media of %1$s is %2$s, not a format or a media type',
+      'a format is one of %3$s'),
     ('rag-source-mcp-resource-required', 'error', '%1$s is of kind mcp and has no resource',
       'give resource= with the address of the resource'),
     ('rag-source-resource-requires-mcp-kind', 'error',
@@ -203,6 +206,7 @@ begin atomic
       'a name has 1 to 64 of A-Z, a-z, 0-9, _ and -'),
     ('mcp-tool-name-reserved', 'error', '%1$s has the name of a tool of ragdb mcp',
       'give it another name'),
+    ('mcp-tool-unbound', 'warning', '%1$s is not served', 'give it a retrieve'),
     ('mcp-param-unused', 'warning', '%1$s does nothing',
       'only the param that a retrieve names as queryParam is used')
   ) as w (words, severity, message, hint);

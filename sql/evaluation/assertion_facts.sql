@@ -57,7 +57,8 @@ language sql stable parallel safe
 begin atomic
   select typed_assertions.case_no, pg_catalog.row_number() over (order by x.ord, x.n)::integer,
     x.kind, k.property,
-    case when x.json_type in ('string', 'number') then coalesce(x.a ->> 'value', x.value) end,
+    case when x.json_type in ('string', 'number', 'boolean')
+      then coalesce(x.a ->> 'value', x.value) end,
     ragdb_internal.number(coalesce(case k.property when 'valueMs' then x.a ->> 'valueMs'
       else x.a ->> 'threshold' end, x.a ->> 'value', x.value), null, null),
     ragdb_internal.whole(coalesce(x.a ->> 'count', x.a ->> 'value', x.value), null, null),

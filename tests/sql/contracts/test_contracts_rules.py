@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.errors import RagdbError
+from ragdb.readers import formats
 from tests.conftest import Connection
 from tests.processor import spent
 from tests.sql.contracts.test_contracts_applied import PLAIN, apply
@@ -71,6 +73,7 @@ BREACHES = {
     "rag-source-uri-empty": (" uri=./docs/**/*.md", ""),
     "rag-source-uri-invalid": ("uri=./docs/**/*.md", "uri=../docs"),
     "rag-source-glob-invalid": ("uri=./docs/**/*.md", "uri=" + "*" * 17),
+    "rag-source-media-unknown": ("media=markdown", "media=markdwon"),
     "rag-source-mcp-resource-required": (" resource=x://y", ""),
     "rag-source-resource-requires-mcp-kind": ("media=markdown", "resource=x"),
     "rag-source-acl-conflict": ("media=markdown", "acl=reader"),
@@ -171,6 +174,7 @@ BREACHES = {
     "mcp-retrieve-output-field-conflict": ("sourceField=s", "sourceField=c"),
     "mcp-tool-name-invalid": ("tool name=T", 'tool name="T t"'),
     "mcp-tool-name-reserved": ("tool name=T", "tool name=search"),
+    "mcp-tool-unbound": ("tool name=T", "prompt name=P\ntool name=T"),
     "mcp-param-unused": ("  retrieve", "  param name=q type=string\n  retrieve"),
 }  # fmt: skip
 
@@ -199,7 +203,7 @@ def test_a_breach_is_named_with_its_place(db: Connection, rule: str) -> None:
     assert found[0].col >= 1
     assert found[0].message
     assert found[0].severity == (
-        "warning" if rule.endswith(("vacuous", "param-unused")) else "error"
+        "warning" if rule.endswith(("vacuous", "param-unused", "tool-unbound")) else "error"
     )
 
 
@@ -207,6 +211,27 @@ def test_a_breach_is_named_with_its_place(db: Connection, rule: str) -> None:
 def test_what_is_measured_among_the_first_0_is_refused(db: Connection, kind: str) -> None:
     text = SOUND.replace("kind=scoreGte threshold=0.4", f"kind={kind} threshold=0.4 count=0")
     assert "rag-assert-count-invalid" in [row.rule for row in validate(db, text)]
+
+
+def test_a_source_may_name_each_format_that_is_read(db: Connection) -> None:
+    listed = db.execute("select ragdb_internal.source_formats()").fetchone()
+    assert listed == ([*formats.FORMATS],)
+    for media in ("Markdown", "text/x-own", "application/pdf; charset=utf-8"):
+        assert not validate(db, SOUND.replace("media=markdown", f'media="{media}"'))
+
+
+def test_sources_have_the_same_acl_in_any_order(db: Connection) -> None:
+    acls = 'acl="r1, r2"', "acl=r2,r1,r2"
+    text = SOUND.replace("media=markdown", acls[0]).replace("kind=mcp", f"kind=mcp {acls[1]}")
+    assert not validate(db, text)
+
+
+def test_a_node_of_json_has_no_other_fields(db: Connection) -> None:
+    source = {"node": "source", "keys": {"name": "a", "uri": "b"}}
+    node = {"node": "corpus", "line": 1, "keys": {"name": "c"}, "children": [source]}
+    assert not validate(db, json.dumps([node]))
+    node["childern"] = node.pop("children")
+    assert [row.rule for row in validate(db, json.dumps([node]))] == ["contract-malformed"]
 
 
 @pytest.mark.parametrize("kind", ["containsAny", "containsAll", "orderedBefore"])

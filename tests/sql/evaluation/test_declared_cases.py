@@ -63,6 +63,17 @@ def test_a_case_has_what_the_contract_says_and_its_sources_as_labels(docs: Conne
     ]
 
 
+def test_a_bare_number_or_boolean_is_the_text_that_is_written(docs: Connection) -> None:
+    put(docs, {"docs/true.md": "42 is true"})
+    cases = CASE.format(name="1", query="true", keys="topK=1") + "".join(
+        f"      ragAssert kind={kind} value={value} required=true\n"
+        for kind, value in (("contains", "true"), ("containsAll", "42"), ("containsAny", "true"))
+    )
+    answer = "  ragAnswerContract name=W query=42 answer=no abstainAnswer=no allowAbstain=true"
+    found = run(docs, contract(cases + f"{answer} minRetrievedChunks=9\n"))
+    assert (found["status"], found["reasons"]) == ("passed", [])
+
+
 def test_cases_are_listed_by_pages(docs: Connection) -> None:
     take(docs, *({"name": name, "query": "parcel"} for name in ("mine", "yours")))
 
