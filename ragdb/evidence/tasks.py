@@ -221,10 +221,7 @@ FORM = _object(
     ),
     execution_policy={"type": "object", "properties": {"max_attempts": ATTEMPTS}},
     retry_policy={"type": "object", "properties": {"max_attempts": ATTEMPTS}},
-    verification_policy={
-        "type": "object",
-        "properties": {"verifier_ids": {"type": "array", "items": {"enum": list(VERIFIERS)}}},
-    },
+    verification_policy=_object(verifier_ids={"type": "array", "items": {"enum": list(VERIFIERS)}}),
     rag_policy=_object(
         mode={"enum": list(get_args(Mode))},
         top_k={"type": "integer", "minimum": 1, "maximum": 1000},

@@ -115,6 +115,7 @@ def test_the_mode_follows_from_what_the_task_can(tmp_path: Path) -> None:
             {"verification_policy": {"verifier_ids": ["rag.citation"]}},
             "'rag.citation' is not one of",
         ),
+        ({"verification_policy": {"verifer_ids": []}}, "('verifer_ids' was unexpected)"),
         ({"capabilities": {"requires_rag": True}}, "requires_rag needs supports_rag"),
         ({"rag_policy": {"mode": "off"}}, "requires_rag contradicts the mode off"),
         (
