@@ -149,16 +149,14 @@ def _read(db: Database, files: list[Path]) -> tuple[list[Json], list[Json]]:
             problems.append({"file": str(file), **error.problem})
             continue
         found = _problems(db, file, text)
-        problems += found
         if any(problem["rule"] == "contract-syntax" for problem in found):
+            problems += found
             continue
         name = contract_file.name_of(file)
         contract = contract_file.with_prompts(db.parse_contract(text, name), file)
-        for node in contract_file.missing_prompts(contract):
-            raise Failure(
-                f"{file}:{node.get('line', 1)}: the prompt {node['keys']['prompt']} is not a file",
-                hint="the path is relative to the contract",
-            )
+        missing = contract_file.missing_prompts(contract)
+        found += [_shown(file, text, problem) for problem in missing]
+        problems += sorted(found, key=lambda p: (p["line"] or 0, p["column"] or 0))
         read.append(contract)
     return read, problems
 
@@ -167,14 +165,15 @@ def _problems(db: Database, file: Path, text: str) -> list[Json]:
     from ragdb.client.rows import record
     from ragdb.contracts import contract_file
 
-    lines = text.split("\n")
-    problems = []
-    for row in db.validate_contract(text, contract_file.name_of(file)):
-        problem = {"file": str(file), **record(row)}
-        line = problem["line"]
-        problem["text"] = lines[line - 1] if line and line <= len(lines) else ""
-        problems.append(problem)
-    return problems
+    rows = db.validate_contract(text, contract_file.name_of(file))
+    return [_shown(file, text, record(row)) for row in rows]
+
+
+def _shown(file: Path, text: str, problem: Json) -> Json:
+    """A problem with the file and the line that it is in."""
+    lines, line = text.split("\n"), problem["line"]
+    shown = lines[line - 1] if line and line <= len(lines) else ""
+    return {"file": str(file), **problem, "text": shown}
 
 
 def _fields(problem: Json) -> Json:

@@ -6,6 +6,8 @@ What the text says is read in the database, by `ragdb.parse_contract`.
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,25 +84,37 @@ def read(db: Client, path: Path) -> Json:
 
 def with_prompts(found: Json, path: Path) -> Json:
     """A contract, with the hash of each prompt file beside its file put into the rag node."""
-    for node in _rags(found):
-        file = path.parent / node["keys"]["prompt"]
-        if file.is_file():
+    for node, prompt in _prompts(found):
+        file = path.parent / prompt
+        if os.path.isfile(file):  # of a name that no file can have pathlib raises
             node["prompt_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
     return found
 
 
 def missing_prompts(found: Json) -> list[Json]:
-    """The rag nodes whose prompt is not a file beside the contract."""
-    return [node for node in _rags(found) if "prompt_sha256" not in node]
+    """What `validate_contract` cannot see: the prompts that are not a file beside the contract."""
+    return [
+        {
+            "rule": "rag-prompt-missing",
+            "severity": "error",
+            "node": "rag",
+            "line": node.get("line"),
+            "column": (node.get("columns") or {}).get("prompt"),
+            "message": f'prompt "{prompt[:80]}" of rag "{node["keys"].get("name")}" is not a file',
+            "hint": "the path is relative to the contract",
+        }
+        for node, prompt in _prompts(found)
+        if "prompt_sha256" not in node
+    ]
 
 
-def _rags(found: Json) -> Iterator[Json]:
-    """The rag nodes that name a prompt; those of JSON may have any form."""
+def _prompts(found: Json) -> Iterator[tuple[Json, str]]:
+    """The rag nodes that name a prompt, and it; nodes of JSON may have any form."""
     for node in _all(found.get("nodes"), MAX_DEPTH):
         keys = node.get("keys")
         prompt = keys.get("prompt") if isinstance(keys, dict) else None
-        if node.get("node") == "rag" and isinstance(prompt, str):
-            yield node
+        if node.get("node") == "rag" and isinstance(prompt, str | int | float):
+            yield node, prompt if isinstance(prompt, str) else json.dumps(prompt)
 
 
 def _all(nodes: Any, depth: int) -> Iterator[Json]:

@@ -430,6 +430,31 @@ def test_only_the_sources_in_force_are_read(run: Run, tmp_path: Path) -> None:
     assert "1 unchanged" in run("ingest", "--contract", contract).stderr
 
 
+def test_a_prompt_that_is_missing_is_told_with_all_that_is_wrong(run: Run, tmp_path: Path) -> None:
+    contract, other = tmp_path / "c.kern", tmp_path / "d.kern"
+    (tmp_path / "7").write_text("a prompt")
+    contract.write_text(
+        "corpus name=docs\nretriever name=R corpus=docs\nrag name=A retriever=R prompt=no.md\n"
+        f"rag name=B retriever=R prompt={'x' * 300} citation=true\nrag name=C retriever=R prompt=7\n"
+    )
+    other.write_text("corpse name=docs\n")
+    for verb in ("check", "apply"):
+        told = run(verb, contract, other, "--json")
+        problems = json.loads(told.stdout)
+        assert told.exit_code == 2
+        assert [(p["line"], p["column"], p["rule"]) for p in problems] == [
+            (3, 24, "rag-prompt-missing"),
+            (4, 24, "rag-prompt-missing"),
+            (4, 332, "contract-unknown-key"),
+            (1, 1, "contract-unknown-node"),
+        ]
+        assert problems[0]["message"] == 'prompt "no.md" of rag "A" is not a file'
+    contract.write_text(contract.read_text().replace("no.md", "7").partition("rag name=B")[0])
+    assert run("apply", contract).exit_code == 0
+    shown = json.loads(run("contract", "export", "c", "--json").stdout)
+    assert len(shown["nodes"][2]["prompt_sha256"]) == 64
+
+
 def test_a_model_that_nothing_runs_is_told_with_those_that_run(
     run: Run, clone: str, tmp_path: Path
 ) -> None:
