@@ -21,11 +21,12 @@ end;
 
 -- Returns the retrievers and cases whose minScore few queries of their corpus reach; only of
 -- corpora that the caller may read. Twenty retrievals are the fewest that say how scores are
--- distributed.
+-- distributed. The planner takes the nodes for few, and would go through all for each.
 create or replace function ragdb_internal.breaches_of_thresholds(
   items ragdb_internal.contract_item[])
 returns setof ragdb_internal.breach
 language sql stable parallel safe
+set enable_nestloop = off
 begin atomic
   with thresholds as materialized (
     select n as item, u.rule, n.keys ->> 'minScore' as written,

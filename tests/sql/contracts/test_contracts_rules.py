@@ -428,6 +428,17 @@ def test_a_name_of_a_megabyte_is_compared_by_its_beginning(db: Connection) -> No
     assert all(hint.startswith("did you mean DocsDocs") and len(hint) < 100 for hint in hints)
 
 
+def test_thresholds_cost_no_more_than_their_number(db: Connection) -> None:
+    db.execute("set local statement_timeout = '300s'")
+    costs = []
+    for keys in ("topK=5", "minScore=0.5"):
+        nodes = "".join(f"retriever name=R{n} corpus=c {keys}\n" for n in range(6000))
+        before = spent(db)
+        assert not validate(db, "corpus name=c\n" + nodes)
+        costs.append(spent(db) - before)
+    assert costs[1] < 4 * costs[0]
+
+
 # ── against what is stored ──────────────────────────────────────────────────────────────────────
 
 
