@@ -71,18 +71,27 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_version integer;
+  v_latest integer;
 begin
   select k.version into v_version from ragdb.contracts k
     where k.contract = contract_version.contract
       and case when contract_version.version is null then k.is_current
         else k.version = contract_version.version end
       and ragdb_internal.may_read_contract(k.contract, k.version);
-  if not found then
-    raise exception 'contract % does not exist', ragdb_internal.quote(contract)
+  if not found and version is null then
+    select max(k.version) into v_latest from ragdb.contracts k
+      where k.contract = contract_version.contract
+        and ragdb_internal.may_read_contract(k.contract, k.version);
+  end if;
+  if v_version is null then
+    raise exception 'contract % %', ragdb_internal.quote(contract),
+        case when v_latest is null then 'does not exist' else 'is not in force' end
       using errcode = 'RG441',
-        detail = coalesce('there is no version ' || version || ' of it that', 'none of that name')
+        detail = coalesce('version ' || v_latest || ', the latest,',
+            'there is no version ' || version || ' of it that', 'none of that name')
           || ' is visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
-        hint = 'ragdb.list_contracts() lists them; ragdb.apply_contract() puts one in force';
+        hint = case when v_latest is null then 'ragdb.list_contracts() lists them; '
+          else 'name a version; ' end || 'ragdb.apply_contract() puts one in force';
   end if;
   return v_version;
 end $$;

@@ -49,4 +49,4 @@ begin
 end $$;
 comment on function ragdb.write_contract is
   'Returns a contract in the line syntax, from which ragdb.parse_contract reads the same nodes and '
-  'keys. Raises RG440.';
+  'keys, a number of more than 18 digits or 15 decimals as a text. Raises RG440.';

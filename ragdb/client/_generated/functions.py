@@ -3910,7 +3910,8 @@ class Functions(Caller):
 
     def write_contract(self, contract: Any) -> str:
         """Returns a contract in the line syntax, from which ragdb.parse_contract reads the same
-        nodes and keys. Raises RG440.
+        nodes and keys, a number of more than 18 digits or 15 decimals as a text. Raises
+        RG440.
         """
         return self._value(calls.WRITE_CONTRACT, locals())
 

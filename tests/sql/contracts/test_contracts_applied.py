@@ -260,6 +260,8 @@ def test_a_contract_that_is_withdrawn_frees_its_names_and_keeps_its_versions(
         with pytest.raises(psycopg.Error) as caught, any_db.transaction():
             any_db.execute(f"select {call}")
         assert caught.value.sqlstate == "RG441"
+        assert caught.value.diag.message_primary == 'contract "c" is not in force'
+        assert str(caught.value.diag.message_detail).startswith("version 1, the latest,")
     # what it made stays
     assert any_db.execute("select title from ragdb.corpora where name = 'my-docs'").fetchone() == ("T",)  # fmt: skip
     assert apply(any_db, CASES, "other")[1:3] == (1, True)
