@@ -21,12 +21,11 @@ end;
 
 -- Returns the retrievers and cases whose minScore few queries of their corpus reach; only of
 -- corpora that the caller may read. Twenty retrievals are the fewest that say how scores are
--- distributed. The planner takes the nodes for few, and would go through all for each.
+-- distributed.
 create or replace function ragdb_internal.breaches_of_thresholds(
   items ragdb_internal.contract_item[])
 returns setof ragdb_internal.breach
 language sql stable parallel safe
-set enable_nestloop = off
 begin atomic
   with thresholds as materialized (
     select n as item, u.rule, n.keys ->> 'minScore' as written,
@@ -73,10 +72,12 @@ begin atomic
     and not exists (select from ragdb.rerankers r where r.name = n.keys ->> 'rerank');
 end;
 
--- Returns every breach of a rule by the nodes of a contract, in no order.
+-- Returns every breach of a rule by the nodes of a contract, in no order. The planner takes the
+-- nodes for few, and would go through all for each.
 create or replace function ragdb_internal.contract_breaches(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql stable parallel safe
+set enable_nestloop = off
 begin atomic
   with n as materialized (select ragdb_internal.contract_names(items) as declared)
   select b.* from ragdb_internal.breaches_of_form(items) b
