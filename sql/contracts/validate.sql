@@ -150,8 +150,8 @@ end $$;
 comment on function ragdb.validate_contract(jsonb) is
   'Returns everything that is wrong with a contract, {"contract": name, "nodes": [{"node", "keys", '
   '"children", "line", "column"}]}, in the order of its lines: the rule, error or warning, where, '
-  'what is wrong and what to do. A contract without a row of severity error can be applied. Raises '
-  'RG400.';
+  'what is wrong and what to do. A contract without a row of severity error can be applied, unless '
+  'a right, a role, an embedder of a corpus or another contract does not allow it. Raises RG400.';
 
 -- Raises RG440 with the first problem of a contract and the number of all.
 create or replace function ragdb_internal.refuse_contract(name text, rule text, line integer,

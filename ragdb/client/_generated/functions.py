@@ -3768,7 +3768,8 @@ class Functions(Caller):
         """Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
         rule, error or warning, where, what is wrong and what to do. A contract without a row
-        of severity error can be applied. Raises RG400.
+        of severity error can be applied, unless a right, a role, an embedder of a corpus or
+        another contract does not allow it. Raises RG400.
         """
 
     @overload
@@ -3787,7 +3788,8 @@ class Functions(Caller):
         Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
         rule, error or warning, where, what is wrong and what to do. A contract without a row
-        of severity error can be applied. Raises RG400.
+        of severity error can be applied, unless a right, a role, an embedder of a corpus or
+        another contract does not allow it. Raises RG400.
 
         validate_contract(contract, contract_name='contract')
 
