@@ -25,6 +25,8 @@ begin
   perform ragdb_internal.remove_spaces(v_id);
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
+  -- before the references, which would weigh them
+  delete from ragdb.turns t where t.corpus_id = v_id;
   delete from ragdb.edges e where e.corpus_id = v_id;
   delete from ragdb.document_links l where l.corpus_id = v_id;
   delete from ragdb.chunks c where c.corpus_id = v_id;

@@ -77,7 +77,7 @@ begin
 end $$;
 
 -- Derives what edges that were added or removed change. A reply within a session moves what is
--- below it; any other edge changes the child alone.
+-- below it; of any other edge the child alone is weighed (referred.sql).
 create or replace function ragdb_internal.derive_joined(
   corpus_id integer, edges ragdb_internal.chunk_edge[])
 returns void
@@ -98,7 +98,7 @@ declare
       where e.edge_type in ('reply', 'branch') and p.session_id = k.session_id);
 begin
   perform ragdb_internal.derive_turns(derive_joined.corpus_id, v_sessions);
-  perform ragdb_internal.weigh_turns(derive_joined.corpus_id, array(
+  perform ragdb_internal.spread_salience(derive_joined.corpus_id, array(
     select distinct e.child_no from unnest(edges) e));
 end $$;
 
