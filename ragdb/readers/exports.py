@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from ragdb.readers.document import ReadError, clean, one_line
-from ragdb.readers.messages import SESSION_KEYS, conversed, is_chat, is_role, is_talk
+from ragdb.readers.messages import (
+    SESSION_KEYS,
+    conversed,
+    is_chat,
+    is_role,
+    is_talk,
+    said_in,
+)
 
 IDS = (*SESSION_KEYS, "id", "_id", "uuid")
 _SECONDS = re.compile(r"1\d{9}(\.\d{1,6})?")  # since 1970, from 2001 to 2033
@@ -159,15 +166,31 @@ def _chatgpt(nodes: Any, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _claude(messages: Any, _: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for one in _objects(messages, "chat_messages"):
+    said = _objects(messages, "chat_messages")
+    ids = {one.get("uuid") for one in said}
+    for one in said:
         if not is_role(one.get("sender")):
             _broken("a message has no sender")
-        yield {
+        text = one.get("text")
+        if not isinstance(text, str) or not text.strip():
+            text = said_in(one.get("content"))
+        message = {
             "id": one.get("uuid"),
             "role": one["sender"],
             "created_at": one.get("created_at"),
-            "content": one.get("text") or one.get("content"),
+            "text": "\n\n".join([text, *_pasted(one.get("attachments"))]).strip(),
         }
+        if "parent_message_uuid" in one:
+            parent = one["parent_message_uuid"]
+            message["parent_id"] = parent if parent in ids else None
+        yield message
+
+
+def _pasted(attachments: Any) -> Iterator[str]:
+    """What was pasted or attached as a text: the name of each file, then its text."""
+    for one in attachments if isinstance(attachments, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("extracted_content"), str):
+            yield from filter(None, (one.get("file_name"), one["extracted_content"]))
 
 
 def _sharegpt(messages: Any, _: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -198,11 +221,12 @@ SHAPES: dict[str, Callable[[Any, dict[str, Any]], Iterator[dict[str, Any]]]] = {
 
 def _is_of_channel(one: Any) -> bool:
     """Tell whether a record is a message of a channel: who, when and what."""
-    if not isinstance(one, dict) or not isinstance(one.get("text"), str):
+    if not isinstance(one, dict) or not isinstance(one.get("ts"), str | int | float):
         return False
-    ts = one.get("ts")
-    is_time = isinstance(ts, str | int | float) and _SECONDS.fullmatch(str(ts)) is not None
-    return is_time and any(isinstance(one.get(key), str) for key in ("user", "username", "bot_id"))
+    names = (one.get(key) for key in ("user", "username", "bot_id"))
+    is_said = isinstance(one.get("text"), str) and any(isinstance(name, str) for name in names)
+    # some are of nobody, and some have files alone
+    return bool(_SECONDS.fullmatch(str(one["ts"]))) and (is_said or one.get("type") == "message")
 
 
 def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -218,7 +242,9 @@ def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         names = [one.get("username"), one.get("user"), one.get("bot_id")]
         if isinstance(profile, dict):
             names = [profile.get("display_name"), profile.get("real_name"), *names]
-        text = one["text"]
+        text = one.get("text")
+        if not isinstance(text, str) or not text.strip():
+            text = _attached(one.get("attachments"))
         for written, meant in _ESCAPED:
             text = text.replace(written, meant)
         if not text.strip():
@@ -233,6 +259,13 @@ def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         }
         first.setdefault(str(one["ts"]), id)
         before = before if began else id
+
+
+def _attached(attachments: Any) -> str:
+    """What a program says in a channel where it says so in attachments alone."""
+    found = attachments if isinstance(attachments, list) else []
+    texts = [one.get("text") or one.get("fallback") for one in found if isinstance(one, dict)]
+    return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
 def _objects(messages: Any, name: str) -> list[dict[str, Any]]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 from ragdb.readers.document import one_line, storable
 
 PARENT_KEYS = ("parent_id", "parents")
 SESSION_KEYS = ("session", "session_id", "conversation_id", "message_tree_id", "tree")
-KEPT = ("phase", "salience", "feedback", "created_at", "parents")
+KEPT = ("phase", "salience", "feedback", "parents")
 SILENT = {"content", "tool_calls", "function_call"}  # a message with one of these needs no text
 # as chats are exported, and as the database knows them (ragdb_internal.turn_role)
 ROLES = {
@@ -30,6 +31,11 @@ ROLES = {
     "observation": "tool",
 }
 _LONGEST = 200  # characters of the name of who speaks
+_IDS = ("id", "_id", "message_id")
+_SAID_AT = ("created_at", "created_date")
+_MAYBE_SAID_AT = ("create_time", "timestamp")  # of one that is something else nothing is kept
+_COUNT = re.compile(r"\d{9,19}(\.\d+)?")
+_SOONEST = 1e11  # a greater count is not of seconds: that of seconds would be the year 5138
 
 
 def is_role(given: Any) -> bool:
@@ -89,9 +95,11 @@ def conversed(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     One without a time has that of the one before where others have times: they are an order.
     """
-    messages = [found for one in said for found in _messages(one)]
-    for number, message in enumerate(messages, 1):
-        message["id"] = message["id"] or str(number)
+    messages = _spoken([found for one in said for found in _messages(one)])
+    taken = {message["id"] for message in messages}
+    free = (str(number) for number in count(1) if str(number) not in taken)
+    for message in messages:
+        message["id"] = message["id"] or next(free)
     if not any(key in one for one in said for key in (*PARENT_KEYS, "prompt")):
         for before, message in pairwise(messages):
             message["parent_id"] = before["id"]
@@ -110,11 +118,65 @@ def said_in(content: Any) -> str:
     return "\n\n".join(one for one in texts if isinstance(one, str))
 
 
+def _spoken(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages that say something, as a call of a tool does not.
+
+    Who answers one that says nothing answers what that one answered.
+    """
+    spoken = [message for message in messages if not _is_silent(message)]
+    silent: dict[str | None, str | None] = {
+        message["id"]: next(filter(None, _answers(message)), None)
+        for message in messages
+        if message["id"] is not None and _is_silent(message)
+    }
+
+    def answered(id: str | None) -> str | None:
+        met: set[str | None] = set()
+        while id in silent and id not in met:
+            met.add(id)
+            id = silent[id]
+        found = None if id in silent else id
+        silent.update(dict.fromkeys(met, found))  # none is passed twice, however many answer it
+        return found
+
+    for message in spoken if silent else ():
+        message["parent_id"] = answered(message["parent_id"])
+        if isinstance(message.get("parents"), list):
+            message["parents"] = [
+                {**one, "id": id} if isinstance(one, dict) else id
+                for one in message["parents"]
+                if (id := answered(_id_in(one))) is not None
+            ]
+    return spoken
+
+
+def _is_silent(message: dict[str, Any]) -> bool:
+    text = message["text"]
+    return text is None or (isinstance(text, str) and not text.strip())
+
+
+def _answers(message: dict[str, Any]) -> Iterator[str | None]:
+    """The ids of what a message answers."""
+    yield message["parent_id"]
+    yield from map(_id_in, _listed(message.get("parents")))
+
+
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else []
+
+
+def _id_in(given: Any) -> str | None:
+    """The id that a message gives, or that an object with one has, as a text; null for none."""
+    if isinstance(given, dict):
+        given = given.get("id")
+    return None if given is None or given == "" else str(given)
+
+
 def _messages(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The messages of a record: a tree has many, and one that says nothing, as a call, has none."""
+    """The messages of a record: a tree has many."""
     if isinstance(record.get("prompt"), dict):
         yield from _walk(record["prompt"], None)
-    elif "text" in record or not SILENT & record.keys() or said_in(record.get("content")).strip():
+    else:
         yield _message(record, record.get("parent_id"))
 
 
@@ -128,30 +190,51 @@ def _walk(node: dict[str, Any], parent: str | None) -> Iterator[dict[str, Any]]:
         node, parent = waiting.pop()
         message = _message(node, parent)
         yield message
-        given = node.get("replies")
-        listed = given if isinstance(given, list) else []
-        replies = [reply for reply in listed if isinstance(reply, dict)]
+        replies = [reply for reply in _listed(node.get("replies")) if isinstance(reply, dict)]
         # the last in comes out first; sorting keeps the file's order within a rank
         replies.sort(key=lambda r: r["rank"] if isinstance(r.get("rank"), int) else 1 << 30)
         waiting.extend((reply, message["id"]) for reply in reversed(replies))
 
 
 def _message(record: dict[str, Any], parent: Any) -> dict[str, Any]:
-    identity = next((record[k] for k in ("id", "_id", "message_id") if record.get(k)), None)
     message = {key: record[key] for key in KEPT if record.get(key) is not None}
-    if "created_at" not in message and record.get("created_date") is not None:
-        message["created_at"] = record["created_date"]
-    if isinstance(message.get("created_at"), int | float):
-        # seconds since 1970; what cannot be one is left for the database to refuse
-        with contextlib.suppress(ValueError, OverflowError, OSError):
-            message["created_at"] = datetime.fromtimestamp(message["created_at"], UTC).isoformat()
+    if (said_at := _said_at(record)) is not None:
+        message["created_at"] = said_at
     speaker = next((record[k] for k in ("speaker", "name") if record.get(k)), None)
     if isinstance(speaker, str) and (named := one_line(speaker)):
         message["speaker"] = named[:_LONGEST]
+    text = record.get("text")
     message |= {
-        "id": None if identity is None else str(identity),
-        "parent_id": None if parent is None else str(parent),
+        "id": next((id for key in _IDS if (id := _id_in(record.get(key))) is not None), None),
+        "parent_id": _id_in(parent),
         "role": record.get("role"),
-        "text": record["text"] if "text" in record else said_in(record.get("content")),
+        "text": said_in(record.get("content")) if text is None else text,
     }
     return {key: storable(value) for key, value in message.items()}
+
+
+def _said_at(record: dict[str, Any]) -> Any:
+    """When a message was said, null where it does not tell.
+
+    What is called its time and cannot be one is left for the database to refuse.
+    """
+    given = next((record[k] for k in _SAID_AT if record.get(k) not in (None, "")), None)
+    if given is not None:
+        return _time(given)
+    for key in _MAYBE_SAID_AT:
+        made = _time(record.get(key))
+        if isinstance(made, str) and re.match(r"\d{4}-", made):
+            return made
+    return None
+
+
+def _time(given: Any) -> Any:
+    """A time from a count since 1970, of seconds or of thousandths of these; else what is given."""
+    since = float(given) if isinstance(given, str) and _COUNT.fullmatch(given) else given
+    if not isinstance(since, int | float) or isinstance(since, bool):
+        return given
+    while _SOONEST <= abs(since) < _SOONEST**2:
+        since /= 1000
+    with contextlib.suppress(ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(since, UTC).isoformat()
+    return given

@@ -1,0 +1,164 @@
+"""Messages as chats write them: what says nothing is left out, and all else is kept."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from ragdb.readers import conversation
+from tests.readers.test_readers_chats import CLAUDE, read_as, said
+
+ASKED: dict[str, Any] = {"id": 1, "role": "user", "content": "What is six by seven?"}
+CALL: dict[str, Any] = {"id": 2, "role": "assistant", "content": None, "tool_calls": [{}]}
+FOUND: dict[str, Any] = {"id": 3, "role": "tool", "content": "42"}
+
+
+def uuid(n: int) -> str:
+    return f"00000000-0000-4000-8000-{n:012d}"
+
+
+def claude(n: int, text: str = "", **more: Any) -> dict[str, Any]:
+    sender = "human" if n % 2 else "assistant"
+    return {"uuid": uuid(n), "sender": sender, "text": text} | more
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [
+        CALL | {"parent_id": 1},
+        CALL | {"parents": [{"id": 1, "edge_type": "reply"}]},
+        {"id": 2, "role": "assistant", "text": " ", "parent_id": 1},
+        {"id": 2, "role": "assistant", "text": None, "parent_id": 1},
+    ],
+)
+@pytest.mark.parametrize("field", ["parent_id", "parents"])
+def test_who_answers_what_is_left_out_answers_what_that_answered(
+    silent: dict[str, Any], field: str
+) -> None:
+    answer = FOUND | {field: 2 if field == "parent_id" else [{"id": 2, "edge_type": "branch"}]}
+    (one,) = read_as([ASKED, silent, answer])
+    first, last = one["messages"]
+    assert (first["id"], first["parent_id"], last["id"]) == ("1", None, "3")
+    if field == "parent_id":
+        assert last["parent_id"] == "1"
+    else:
+        assert last["parents"] == [{"id": "1", "edge_type": "branch"}]
+
+
+def test_who_answers_what_answered_nothing_and_is_left_out_begins_anew() -> None:
+    (one,) = read_as([CALL, FOUND | {"parent_id": 2, "parents": [2]}])
+    assert said(one) == [("3", None, "tool", "42")]
+    assert one["messages"][0]["parents"] == []
+
+
+def test_what_says_nothing_and_has_no_id_is_answered_by_nobody() -> None:
+    nameless = {"role": "assistant", "content": "", "parent_id": 1}
+    (one,) = read_as([ASKED, nameless, FOUND])
+    assert [parent for _, parent, *_ in said(one)] == [None, None]
+
+
+def test_what_is_left_out_and_leads_in_a_circle_answers_nothing() -> None:
+    other = CALL | {"id": 4, "parent_id": 2}
+    (one,) = read_as([CALL | {"parent_id": 4}, other, FOUND | {"parent_id": 4}])
+    assert said(one) == [("3", None, "tool", "42")]
+
+
+def test_an_id_of_0_is_an_id_and_an_empty_parent_is_none() -> None:
+    (one,) = read_as([ASKED | {"id": 0, "parent_id": ""}, FOUND | {"id": 1, "parent_id": 0}])
+    assert [(i, parent) for i, parent, *_ in said(one)] == [("0", None), ("1", "0")]
+
+
+def test_a_message_without_an_id_gets_none_that_another_has() -> None:
+    (one,) = read_as([ASKED | {"id": "2"}, {"role": "assistant", "content": "42"}, FOUND])
+    assert [i for i, *_ in said(one)] == ["2", "1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (1735689600, "2025-01-01T00:00:00+00:00"),
+        (1735689600.25, "2025-01-01T00:00:00.250000+00:00"),
+        (1735689600250, "2025-01-01T00:00:00.250000+00:00"),
+        (1735689600250000, "2025-01-01T00:00:00.250000+00:00"),
+        ("1735689600", "2025-01-01T00:00:00+00:00"),
+        ("1735689600.25", "2025-01-01T00:00:00.250000+00:00"),
+        ("1735689600250", "2025-01-01T00:00:00.250000+00:00"),
+        ("2025-01-01T01:00:00+0100", "2025-01-01T01:00:00+0100"),
+        ("", None),
+        # the database refuses it, and says which
+        ("soon", "soon"),
+        (10**30, 10**30),
+        (True, True),
+    ],
+)
+def test_a_time_is_a_text_or_a_count_of_seconds_or_less_since_1970(given: Any, found: Any) -> None:
+    (one,) = read_as([ASKED | {"created_at": given}, FOUND])
+    assert one["messages"][0].get("created_at") == found
+
+
+@pytest.mark.parametrize("field", ["created_at", "created_date", "create_time", "timestamp"])
+def test_a_time_has_the_names_that_chats_give_it(field: str) -> None:
+    (one,) = read_as([ASKED | {field: "2025-01-01T00:00:00Z"}, FOUND])
+    assert one["messages"][0]["created_at"] == "2025-01-01T00:00:00Z"
+
+
+def test_what_is_called_a_time_and_is_none_is_not_kept() -> None:
+    (one,) = read_as([ASKED | {"timestamp": "yesterday"}, FOUND | {"timestamp": {"day": 1}}])
+    assert all("created_at" not in message for message in one["messages"])
+
+
+def test_what_was_pasted_as_a_file_is_said() -> None:
+    pasted = {"file_name": "paste.txt", "extracted_content": "The pump holds 12 bar."}
+    empty = {"file_name": "a.png", "extracted_content": None}
+    messages = [
+        claude(1, attachments=[pasted, empty]),
+        claude(2, "Noted."),
+        claude(3, "And this?", attachments=[pasted]),
+    ]
+    (one,) = read_as([CLAUDE | {"chat_messages": messages}])
+    assert [text for *_, text in said(one)] == [
+        "paste.txt\n\nThe pump holds 12 bar.",
+        "Noted.",
+        "And this?\n\npaste.txt\n\nThe pump holds 12 bar.",
+    ]
+
+
+def test_an_answer_that_was_asked_for_again_stands_beside_the_first() -> None:
+    messages = [
+        claude(1, "Which?", parent_message_uuid=uuid(0)),
+        claude(2, "This one.", parent_message_uuid=uuid(1)),
+        claude(4, "No, that one.", parent_message_uuid=uuid(1)),
+        claude(5, "Thanks.", parent_message_uuid=uuid(4)),
+    ]
+    (one,) = read_as([CLAUDE | {"chat_messages": messages}])
+    assert [(i[-1], parent and parent[-1]) for i, parent, *_ in said(one)] == [
+        ("1", None),
+        ("2", "1"),
+        ("4", "1"),
+        ("5", "4"),
+    ]
+
+
+def test_what_programs_say_in_a_channel_is_said() -> None:
+    at = "1735689600.000100"
+    built = {"bot_id": "B1", "username": "CI", "text": "", "ts": at}
+    attached = [{"text": "Build 12 &amp; 13 failed."}, {"fallback": "See the log."}, {"id": 3}]
+    began = {"type": "message", "subtype": "huddle_thread", "text": "A huddle began.", "ts": at}
+    file = {"type": "message", "user": "U1", "ts": at, "files": [{"name": "plan.pdf"}]}
+    (one,) = read_as([built | {"attachments": attached}, began, file], "2025-01-01.json")
+    assert [(m.get("speaker"), m["text"]) for m in one["messages"]] == [
+        ("CI", "Build 12 & 13 failed.\n\nSee the log."),
+        (None, "A huddle began."),
+    ]
+
+
+def test_lines_may_say_nothing_too() -> None:
+    lines = [one | {"session": "s"} for one in (ASKED, CALL | {"parent_id": 1}, FOUND)]
+    lines[2]["parent_id"] = 2
+    data = "\n".join(map(json.dumps, lines)).encode()
+    (document,) = conversation.read(io.BytesIO(data), 1 << 20)
+    assert document.messages is not None
+    assert [(m["id"], m["parent_id"]) for m in document.messages] == [("1", None), ("3", "1")]
