@@ -1725,6 +1725,7 @@ turns = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("chunk_no", Integer, primary_key=True),
+    Column("turn_id", Uuid, nullable=False),
     Column("session_id", Text, nullable=False),
     Column("role", Text, nullable=False),
     Column("phase", Text, nullable=False),

@@ -57,9 +57,9 @@ def graph(db: Connection, corpus_id: int, nodes: int, parent: str) -> None:
     )
     db.execute(
         """
-        insert into ragdb.turns (corpus_id, chunk_no, session_id, role, phase, salience, depth,
-            place, answers_no, sibling_order, homogeneity, complexity, created_at)
-          select %(corpus)s, i, 's', 'user',
+        insert into ragdb.turns (corpus_id, chunk_no, turn_id, session_id, role, phase, salience,
+            depth, place, answers_no, sibling_order, homogeneity, complexity, created_at)
+          select %(corpus)s, i, lpad(to_hex(i), 32, '0')::uuid, 's', 'user',
             (array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration'])
               [1 + abs(hashint4(i)) %% 5], (abs(hashint4(i + 7)) %% 1000) / 1000.0,
             0, i, 0, 0, 0.5, 0.5, now() from generate_series(1, %(nodes)s) i

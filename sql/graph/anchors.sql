@@ -26,7 +26,7 @@ begin
     where c.corpus_id = v_corpus.corpus_id and c.chunk_no = (
       select t.chunk_no from ragdb.turns t
       where t.corpus_id = v_corpus.corpus_id and t.session_id = resolve_from_session.session
-      order by t.created_at desc, t.place desc, t.chunk_no desc limit 1));
+      order by t.created_at desc, t.place desc, t.turn_id desc limit 1));
 end $$;
 comment on function ragdb.resolve_from_session is
   'Returns the latest turn of a session, or null when it has none. Raises RG400, RG404.';

@@ -167,7 +167,7 @@ returns ragdb_internal.turn_place
 language sql stable parallel safe
 set cpu_index_tuple_cost = 1000
 return (
-  select row(t.created_at, t.place, t.chunk_no)::ragdb_internal.turn_place
+  select row(t.created_at, t.place, t.turn_id)::ragdb_internal.turn_place
     from pg_catalog.unnest(first_place.turns) n
     cross join lateral (
       select c.chunk_no from ragdb.chunks c
@@ -177,7 +177,7 @@ return (
       select t.* from ragdb.turns t
         where t.corpus_id = first_place.corpus_id and t.chunk_no = c.chunk_no
         offset 0) t
-    order by t.created_at, t.place, t.chunk_no limit 1);
+    order by t.created_at, t.place, t.turn_id limit 1);
 
 -- Writes turns that a session does not have yet, derived from what is before them; the caller holds
 -- the corpus lock. Raises RG409, RG412, RG413.

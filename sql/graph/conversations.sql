@@ -40,9 +40,9 @@ set plan_cache_mode = auto
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 begin atomic
-  insert into ragdb.turns (corpus_id, chunk_no, session_id, role, phase, salience, depth, place,
-      answers_no, sibling_order, homogeneity, complexity, given, created_at)
-    select store_turns.corpus_id, c.chunk_no, t.session_id, t.role,
+  insert into ragdb.turns (corpus_id, chunk_no, turn_id, session_id, role, phase, salience, depth,
+      place, answers_no, sibling_order, homogeneity, complexity, given, created_at)
+    select store_turns.corpus_id, c.chunk_no, t.chunk_id::uuid, t.session_id, t.role,
         coalesce(t.given ->> 'phase', ragdb_internal.turn_phase(t.role, t.text)), 0.5, 0,
         c.ordinal, 0, 0, 0.5, ragdb_internal.turn_complexity(t.text), t.given, t.created_at
       from pg_catalog.unnest(array[store_turns.corpus_id]) k (corpus_id)
@@ -52,9 +52,9 @@ begin atomic
           where c.corpus_id = k.corpus_id and c.chunk_id = t.chunk_id
           offset 0) c
     on conflict (corpus_id, chunk_no) do update
-      set session_id = excluded.session_id, role = excluded.role, phase = excluded.phase,
-          place = excluded.place, complexity = excluded.complexity, given = excluded.given,
-          created_at = excluded.created_at;
+      set turn_id = excluded.turn_id, session_id = excluded.session_id, role = excluded.role,
+          phase = excluded.phase, place = excluded.place, complexity = excluded.complexity,
+          given = excluded.given, created_at = excluded.created_at;
 end;
 
 -- Returns edges by the numbers of their chunks.

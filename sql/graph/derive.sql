@@ -4,7 +4,7 @@
 -- from nothing that comes later. So a session that grows at its end changes no turn that it has,
 -- and some turns that are derived again come to what all would.
 --
--- The order of a session is that of created_at, then of place, then of chunk_no. Every row is
+-- The order of a session is that of created_at, then of place, then of turn_id. Every row is
 -- looked up by its key or in that order (lateral with offset 0, or limit): what the planner
 -- believes of the size of a session decides nothing.
 
@@ -134,7 +134,7 @@ end $$;
 
 -- A place in the order of a session.
 create type ragdb_internal.turn_place as (
-  created_at timestamptz, place integer, chunk_no integer);
+  created_at timestamptz, place integer, turn_id uuid);
 
 -- Returns the turns of some sessions from a place on, in no order.
 create or replace function ragdb_internal.turns_from(
@@ -147,9 +147,9 @@ return array(
     cross join lateral (
       select t.chunk_no from ragdb.turns t
         where t.corpus_id = turns_from.corpus_id and t.session_id = s.session_id
-          and (t.created_at, t.place, t.chunk_no)
+          and (t.created_at, t.place, t.turn_id)
             >= ((turns_from.first).created_at, (turns_from.first).place,
-              (turns_from.first).chunk_no)
+              (turns_from.first).turn_id)
         offset 0) t);
 
 -- Returns how many turns of a session answer a turn (0: none) before a place. Its plan is kept for
@@ -163,10 +163,10 @@ return coalesce((
   select t.sibling_order + 1 from ragdb.turns t
     where t.corpus_id = siblings_before.corpus_id and t.session_id = siblings_before.session_id
       and t.answers_no = siblings_before.answers_no
-      and (t.created_at, t.place, t.chunk_no)
+      and (t.created_at, t.place, t.turn_id)
         < ((siblings_before.first).created_at, (siblings_before.first).place,
-          (siblings_before.first).chunk_no)
-    order by t.created_at desc, t.place desc, t.chunk_no desc limit 1), 0);
+          (siblings_before.first).turn_id)
+    order by t.created_at desc, t.place desc, t.turn_id desc limit 1), 0);
 
 -- Returns where turns stand that are all of their sessions from a place on. Where a turn answers
 -- several, the one of the least id counts.
@@ -197,7 +197,7 @@ begin
         from unnest(turns, ragdb_internal.turn_depths(corpus_id, turns, v_children, v_parents))
           m (chunk_no, depth)
         cross join lateral (
-          select t.chunk_no, t.session_id, t.created_at, t.place from ragdb.turns t
+          select t.chunk_no, t.turn_id, t.session_id, t.created_at, t.place from ragdb.turns t
             where t.corpus_id = placed_turns.corpus_id and t.chunk_no = m.chunk_no offset 0) t
         left join answer a on a.child_no = m.chunk_no
     ), family as materialized (
@@ -206,7 +206,7 @@ begin
         from (select distinct m.session_id, m.answers from member m) f
     )
     select row(m.chunk_no, m.answers, m.depth, f.before - 1 + row_number() over (
-        partition by m.session_id, m.answers order by m.created_at, m.place, m.chunk_no)
+        partition by m.session_id, m.answers order by m.created_at, m.place, m.turn_id)
       )::ragdb_internal.placed_turn
     from member m join family f on (f.session_id, f.answers) = (m.session_id, m.answers));
 end $$;
@@ -215,7 +215,7 @@ end $$;
 -- on: nothing before it depends on what comes later. Raises RG412 where replies form a cycle.
 create or replace function ragdb_internal.derive_turns(
   corpus_id integer, sessions text[],
-  first ragdb_internal.turn_place default row('-infinity', 0, 0))
+  first ragdb_internal.turn_place default row('-infinity', 0, null))
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -36,9 +36,9 @@ begin atomic
           select o.chunk_no, o.phase, pg_catalog.row_number() over () as n
             from (select o.chunk_no, o.phase from ragdb.turns o
               where o.corpus_id = t.corpus_id and o.session_id = t.session_id
-                and (o.created_at, o.place, o.chunk_no)
-                  < (t.created_at, t.place, t.chunk_no)
-              order by o.created_at desc, o.place desc, o.chunk_no desc limit 10) o) o
+                and (o.created_at, o.place, o.turn_id)
+                  < (t.created_at, t.place, t.turn_id)
+              order by o.created_at desc, o.place desc, o.turn_id desc limit 10) o) o
         left join lateral (
           select ragdb_internal.full_vector(v) as embedding from ragdb.chunk_embeddings v
           where v.space_id = turn_weight.space_id and v.corpus_id = turn_weight.corpus_id
@@ -167,8 +167,8 @@ return array(
     cross join lateral (
       (select l.chunk_no from ragdb.turns l
         where l.corpus_id = t.corpus_id and l.session_id = t.session_id
-          and (l.created_at, l.place, l.chunk_no) > (t.created_at, t.place, t.chunk_no)
-        order by l.created_at, l.place, l.chunk_no limit 10)
+          and (l.created_at, l.place, l.turn_id) > (t.created_at, t.place, t.turn_id)
+        order by l.created_at, l.place, l.turn_id limit 10)
       union all
       (select a.chunk_no from ragdb.turns a
         where a.corpus_id = t.corpus_id and a.session_id = t.session_id

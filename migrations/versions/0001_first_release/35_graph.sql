@@ -53,6 +53,7 @@ comment on column ragdb.document_links.target is
 create table ragdb.turns (
   corpus_id integer not null,
   chunk_no integer not null,
+  turn_id uuid not null,
   session_id text collate "C" not null,
   role text collate "C" not null
     constraint turns_role_is_known check (role in ('user', 'assistant', 'system', 'tool')),
@@ -81,9 +82,9 @@ create index turns_by_time on ragdb.turns (
   (corpus_id + 0), (created_at at time zone 'UTC'));
 -- the order of a session; what is appended reads its end, however long it is
 create index turns_by_session on ragdb.turns (
-  session_id, corpus_id, created_at, place, chunk_no);
+  session_id, corpus_id, created_at, place, turn_id);
 create index turns_by_answered on ragdb.turns (
-  session_id, corpus_id, answers_no, created_at, place, chunk_no);
+  session_id, corpus_id, answers_no, created_at, place, turn_id);
 -- for filters, by an expression too
 create index turns_by_role on ragdb.turns ((corpus_id + 0), role);
 create index turns_by_speaker on ragdb.turns (
@@ -95,7 +96,9 @@ comment on table ragdb.turns is
   'What a chunk that is one message of a conversation has besides its text. Read it through '
   'ragdb.get_turn.';
 comment on column ragdb.turns.corpus_id is 'The corpus.';
-comment on column ragdb.turns.chunk_no is 'The chunk. Its id is the message''s UUID.';
+comment on column ragdb.turns.chunk_no is 'The chunk.';
+comment on column ragdb.turns.turn_id is
+  'The id of the chunk. It decides between turns of one time and place.';
 comment on column ragdb.turns.session_id is 'The conversation.';
 comment on column ragdb.turns.role is 'Who speaks: user, assistant, system or tool.';
 comment on column ragdb.turns.phase is

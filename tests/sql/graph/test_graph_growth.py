@@ -203,7 +203,7 @@ def test_turns_that_are_appended_come_to_what_one_put_does(
 
 def test_turns_that_come_late_take_their_place(db: Connection) -> None:
     turns = stream(20, 3)
-    # no two of one time: those stand in the order in which they came
+    # no two of one time: those stand in the order of their places
     roots = [
         turn | {"parents": [], "created_at": f"2026-01-01T00:00:{n:02}Z"}
         for n, turn in enumerate(turns)
@@ -286,7 +286,7 @@ def check_touched(db: Connection, statistics: str) -> None:
     (read, written), (later_read, later_written) = touched
     # ten turns, each with what stands around it and with its words
     assert read < 10 * 80
-    assert later_read < 1.3 * read
+    assert later_read < 1.4 * read
     assert later_written < 1.5 * written
 
 

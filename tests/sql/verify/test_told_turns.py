@@ -36,10 +36,10 @@ FORGED = {
     "another number of parts": f"update ragdb.turns set complexity = 9 {SECOND}",
     "another place": f"update ragdb.turns set place = 7 {SECOND}",
     "no turn": f"delete from ragdb.turns {SECOND}",
-    "a turn that is none": "insert into ragdb.turns select t.corpus_id, c.chunk_no, t.session_id,"
-    " t.role, t.phase, t.salience, t.depth, 9, 0, 9, t.homogeneity, t.complexity, t.given,"
-    f" t.created_at from ragdb.turns t, ragdb.chunks c {SECOND.replace('where ', 'where t.', 1)}"
-    " and c.source = 'a.md' and c.ordinal = 0",
+    "a turn that is none": "insert into ragdb.turns select t.corpus_id, c.chunk_no, t.turn_id,"
+    " t.session_id, t.role, t.phase, t.salience, t.depth, 9, 0, 9, t.homogeneity, t.complexity,"
+    " t.given, t.created_at from ragdb.turns t, ragdb.chunks c "
+    f"{SECOND.replace('where ', 'where t.', 1)} and c.source = 'a.md' and c.ordinal = 0",
     "two speakers swapped": "update ragdb.turns t set role = o.role from ragdb.turns o"
     " where t.place < 2 and o.place = 1 - t.place and t.session_id = 's1' and o.session_id = 's1'",
     "a parent less": f"delete from ragdb.edges {TO_THIRD}",
