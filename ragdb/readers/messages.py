@@ -95,7 +95,7 @@ def conversed(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     One without a time has that of the one before where others have times: they are an order.
     """
-    messages = _spoken([found for one in said for found in _messages(one)])
+    messages = _spoken(list(_once([found for one in said for found in _messages(one)])))
     taken = {message["id"] for message in messages}
     free = (str(number) for number in count(1) if str(number) not in taken)
     for message in messages:
@@ -113,9 +113,20 @@ def said_in(content: Any) -> str:
     """The text of a content: a text, or a list of parts, of which pictures and calls have none."""
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    texts = [one.get("text") if isinstance(one, dict) else one for one in parts]
+    if isinstance(content, dict):
+        content = content.get("parts", [content])
+    texts = [one.get("text") if isinstance(one, dict) else one for one in _listed(content)]
+    texts = [one.get("value") if isinstance(one, dict) else one for one in texts]
     return "\n\n".join(one for one in texts if isinstance(one, str))
+
+
+def _once(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Messages, each once that was written several times under its id."""
+    known: dict[str, dict[str, Any]] = {}
+    for message in messages:
+        first = known.setdefault(message["id"], message) if message["id"] else message
+        if first is message or first != message:
+            yield message
 
 
 def _spoken(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -162,3 +162,31 @@ def test_lines_may_say_nothing_too() -> None:
     (document,) = conversation.read(io.BytesIO(data), 1 << 20)
     assert document.messages is not None
     assert [(m["id"], m["parent_id"]) for m in document.messages] == [("1", None), ("3", "1")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"type": "text", "text": "Hello."},
+        {"content_type": "text", "parts": ["Hello."]},
+        [{"type": "text", "text": {"value": "Hello.", "annotations": []}}],
+        [{"type": "image_file", "image_file": {}}, {"type": "output_text", "text": "Hello."}],
+    ],
+)
+def test_what_is_said_is_found_in_every_form_of_a_content(content: Any) -> None:
+    (one,) = read_as([ASKED | {"content": content}, FOUND])
+    assert [text for *_, text in said(one)] == ["Hello.", "42"]
+
+
+def test_a_message_that_was_written_twice_is_one_and_another_of_its_id_is_not() -> None:
+    (one,) = read_as([ASKED, FOUND, FOUND, FOUND | {"content": "43"}])
+    assert [(i, text) for i, _, _, text in said(one)] == [
+        ("1", "What is six by seven?"),
+        ("3", "42"),
+        # the database refuses it, and says which
+        ("3", "43"),
+    ]
+    # without ids these are said twice
+    nameless = {"role": "user", "content": "Again!"}
+    (one,) = read_as([nameless, nameless, FOUND])
+    assert len(one["messages"]) == 3
