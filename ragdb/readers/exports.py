@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -232,12 +233,17 @@ def _is_of_channel(one: Any) -> bool:
 def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The messages of a channel by their times.
 
-    One of a thread answers the one that began it, another the one before it in the channel.
+    Each is called by its time, so that it keeps its id where another is deleted. One of a thread
+    answers the one that began it, another the one before it in the channel.
     """
     first: dict[str, str] = {}
     before = None
-    for number, one in enumerate(sorted(said, key=lambda one: float(one["ts"])), 1):
-        id, began = str(number), first.get(str(one.get("thread_ts")))
+    times: Counter[str] = Counter()
+    for one in sorted(said, key=lambda one: float(one["ts"])):
+        at = str(one["ts"])
+        times[at] += 1
+        id = at if times[at] == 1 else f"{at}-{times[at]}"
+        began = first.get(str(one.get("thread_ts")))
         profile = one.get("user_profile")
         names = [one.get("username"), one.get("user"), one.get("bot_id")]
         if isinstance(profile, dict):
@@ -257,7 +263,7 @@ def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "created_at": float(one["ts"]),
             "text": text,
         }
-        first.setdefault(str(one["ts"]), id)
+        first.setdefault(at, id)
         before = before if began else id
 
 

@@ -82,7 +82,7 @@ SHAREGPT: dict[str, Any] = {
         {"from": "gpt", "value": "By the volunteer."},
     ],
 }
-CHANNEL = [
+CHANNEL: list[dict[str, Any]] = [
     {"type": "message", "user": "U2", "ts": "1735689700.000200", "text": "Who has the key?"},
     {
         "user": "U1",
@@ -199,9 +199,9 @@ def test_a_channel_is_one_conversation_by_its_times_with_its_speakers_and_thread
     (one,) = read_as(CHANNEL, "2025-01-01.json")
     assert one["uri"] == one["session"] == "2025-01-01.json"
     assert said(one) == [
-        ("1", None, "user", "The lamp & the fuse are gone."),
-        ("2", "1", "user", "Who has the key?"),
-        ("3", "1", "user", "I have it."),
+        ("1735689600.000100", None, "user", "The lamp & the fuse are gone."),
+        ("1735689700.000200", "1735689600.000100", "user", "Who has the key?"),
+        ("1735689800.000300", "1735689600.000100", "user", "I have it."),
     ]
     assert [m["speaker"] for m in one["messages"]] == ["Ada", "U2", "U2"]
     assert one["messages"][0]["created_at"] == "2025-01-01T00:00:00.000100+00:00"

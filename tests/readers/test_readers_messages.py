@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ragdb.readers import conversation
-from tests.readers.test_readers_chats import CLAUDE, read_as, said
+from tests.readers.test_readers_chats import CHANNEL, CLAUDE, read_as, said
 
 ASKED: dict[str, Any] = {"id": 1, "role": "user", "content": "What is six by seven?"}
 CALL: dict[str, Any] = {"id": 2, "role": "assistant", "content": None, "tool_calls": [{}]}
@@ -190,3 +190,15 @@ def test_a_message_that_was_written_twice_is_one_and_another_of_its_id_is_not() 
     nameless = {"role": "user", "content": "Again!"}
     (one,) = read_as([nameless, nameless, FOUND])
     assert len(one["messages"]) == 3
+
+
+def test_what_is_deleted_from_a_channel_leaves_the_ids_of_the_others() -> None:
+    (whole,) = read_as(CHANNEL, "2025-01-01.json")
+    (less,) = read_as([CHANNEL[0], CHANNEL[2]], "2025-01-01.json")
+    assert [i for i, *_ in said(less)] == [i for i, *_ in said(whole)][1:]
+    # two of one moment are two
+    (twice,) = read_as([CHANNEL[0], {**CHANNEL[0], "text": "Who has it?"}], "2025-01-01.json")
+    assert [(i, text) for i, _, _, text in said(twice)] == [
+        ("1735689700.000200", "Who has the key?"),
+        ("1735689700.000200-2", "Who has it?"),
+    ]
