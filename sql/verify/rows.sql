@@ -64,8 +64,8 @@ begin
       order by c.corpus_id, c.chunk_no limit most), most, 'ingest its document again');
 end $$;
 
--- Compares the salience of a batch of turns with what they were given. What was not given is
--- derived of the turns around it, which come and go.
+-- Compares a batch of turns with the ids of their chunks, and their salience with what they were
+-- given. What was not given is derived of the turns around it, which come and go.
 create or replace function ragdb_internal.verify_turns(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -75,16 +75,20 @@ set enable_bitmapscan = off
 as $$
 begin
   return ragdb_internal.verified_rows('turns', array(
-    select row(jsonb_build_array(t.corpus_id, t.chunk_no), case when not l.is_given
-          then format('turn %s of corpus %s', coalesce((select c.chunk_id from ragdb.chunks c
-              where c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no), t.chunk_no::text),
+    select row(jsonb_build_array(t.corpus_id, t.chunk_no), case when l.finding is not null
+          then format('turn %s of corpus %s', coalesce(c.chunk_id, t.chunk_no::text),
             (select c.name from ragdb.corpora c where c.corpus_id = t.corpus_id)) end,
-        case when not l.is_given then 'its salience is not the one that was given' end
-        )::ragdb_internal.checked_row
+        l.finding)::ragdb_internal.checked_row
       from ragdb.turns t
+        left join lateral (
+          select h.chunk_id from ragdb.chunks h
+          where h.corpus_id = t.corpus_id and h.chunk_no = t.chunk_no offset 0) c on true
         cross join lateral (
-          select t.given -> 'salience' is null or t.salience
-            = ragdb_internal.turn_salience(t.given, false, 0, 0)::real as is_given offset 0) l
+          select case when t.given -> 'salience' is not null and t.salience
+                <> ragdb_internal.turn_salience(t.given, false, 0, 0)::real
+              then 'its salience is not the one that was given'
+            when c.chunk_id <> t.turn_id::text
+              then 'its turn_id is not the id of its chunk' end as finding offset 0) l
       where (t.corpus_id, t.chunk_no)
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
       order by t.corpus_id, t.chunk_no limit most), most, 'put its conversation again');

@@ -209,6 +209,14 @@ def test_a_salience_that_was_given_is_the_one_that_counts(chat: Connection) -> N
     ]
 
 
+def test_the_id_that_orders_a_turn_is_that_of_its_chunk(chat: Connection) -> None:
+    first = f"where turn_id = '{uuid(1)}'"
+    chat.execute(f"update ragdb.turns set turn_id = '{uuid(99)}' {first}".encode())
+    assert in_all(chat) == [
+        (f"turn {uuid(1)} of corpus chat", "its turn_id is not the id of its chunk")
+    ]
+
+
 def test_an_edge_has_the_salience_of_the_turn_that_it_leads_to(chat: Connection) -> None:
     chat.execute(f"update ragdb.edges set child_salience = 0.125 {TO_THIRD}".encode())
     assert in_all(chat) == [
