@@ -298,7 +298,7 @@ def test_the_plans_of_an_erasure(signed: Connection) -> None:
         ("filtered_chunks(n, '{\"tenth\": 3}', null)", 100),
         ("turn_phase('user', n || ' steps')", 2000),
         ("turn_novelty('[1, 0]', array['[' || n || ', 1]']::vector[])", 4000),
-        ("siblings_before(n, 's', n, row(now(), n, n)::ragdb_internal.turn_place)", 4000),
+        ("siblings_before(n, 's', n, row(now(), n, null)::ragdb_internal.turn_place)", 4000),
     ],
 )
 def test_the_plan_of_what_is_made_for_each_row(db: Connection, made: str, times: int) -> None:
