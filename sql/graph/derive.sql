@@ -215,7 +215,8 @@ end $$;
 -- on: nothing before it depends on what comes later. Raises RG412 where replies form a cycle.
 create or replace function ragdb_internal.derive_turns(
   corpus_id integer, sessions text[],
-  first ragdb_internal.turn_place default row('-infinity', 0, null))
+  first ragdb_internal.turn_place default row(
+    '-infinity', 0, '00000000-0000-0000-0000-000000000000'))
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
