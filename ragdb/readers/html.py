@@ -1,4 +1,7 @@
-"""HTML, converted to Markdown and read as that, without hidden elements, scripts and images."""
+"""HTML, converted to Markdown and read as that.
+
+Hidden elements, scripts, images and what leads about a site are left out.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,22 @@ import re
 from dataclasses import replace
 from urllib.parse import urljoin
 
-from html_to_markdown import ConversionOptions, convert
+from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
 from ragdb.readers import markdown, tables
 from ragdb.readers.document import Content, ReadError, clean, newlines, one_line
 
 _BODY = re.compile(r"<body[\s>]", re.I)
 _MAX_HEAD = 262_144
-_TEXT = ConversionOptions(skip_images=True, extract_metadata=False)
+# a link of a heading to itself, as Sphinx and MkDocs make it
+_ITSELF = re.compile(r' ?\[[¶#§\u200b]\]\(<?#\S{0,300}(?: "[^"\n]{0,300}")?\)$', re.MULTILINE)
+# by itself the library leaves out forms, and headers outside of sections: whole pages are forms
+_TEXT = ConversionOptions(
+    skip_images=True,
+    extract_metadata=False,
+    preprocessing=PreprocessingOptions(remove_forms=False, remove_navigation=False),
+    exclude_selectors=["nav", "header[role=banner]", "select"],
+)
 _HEAD = ConversionOptions(skip_images=True)
 
 
@@ -24,7 +35,7 @@ def read(html: str) -> Content:
     result = convert(html, _TEXT)
     if any(str(warning.kind) == "depth_limit_exceeded" for warning in result.warnings):
         raise ReadError("malformed", "its elements are nested too deeply", "flatten the HTML")
-    text, replaced = clean(tables.with_headers(newlines(result.content or "")))
+    text, replaced = clean(tables.with_headers(_ITSELF.sub("", newlines(result.content or ""))))
     about = head.document if head else None
     content = markdown.parse(
         text,

@@ -169,6 +169,26 @@ def test_links_are_those_that_the_whole_of_commonmark_finds(
     assert sum(map(len, found)) > 2000
 
 
+def test_html_keeps_what_a_form_and_a_header_enclose() -> None:
+    """Some pages are one form; and what is above the first section may say what it is about."""
+    page = (
+        "<body><nav>Home</nav><header role=banner>Shop</header><div><header><h1>Saws</h1>"
+        "<p>By Ann.</p></header><form><p>Sharp.</p><select><option>EUR</select></form></div>"
+    )
+    [document] = read(page.encode(), "a.html")
+    assert document.text.split() == ["#", "Saws", "By", "Ann.", "Sharp."]
+    assert document.headings == ((0, ("Saws",)),)
+
+
+@pytest.mark.parametrize("sign", "¶#§\u200b")
+def test_a_heading_is_read_without_the_link_to_itself(sign: str) -> None:
+    link = f'<a class="headerlink" href="#saws-()" title="Link to this">{sign}</a>'
+    page = f"<body><h1>Saws{link}</h1><p>See <a href='#x'>#</a> there.</p>"
+    [document] = read(page.encode(), "a.html")
+    assert document.text.strip() == "# Saws\n\nSee [#](#x) there."
+    assert document.headings == ((0, ("Saws",)),)
+
+
 def test_links_of_html_start_at_its_base() -> None:
     [document] = read(
         b'<html><head><base href="https://e.org/d/"></head><body><a href="a#b">x</a></body></html>',
