@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from io import BytesIO
 
 from ragdb.client.counting import counted
@@ -54,6 +55,15 @@ class Parts:
                 "corrupt", f"its part {name[:80]} cannot be read ({type(error).__name__})",
                 "save it again",
             ) from None  # fmt: skip
+
+    def copy(self, changed: Mapping[str, bytes]) -> bytes:
+        """The archive with other parts in place of some, and without those that hold no text."""
+        packed = BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for name in self.names:
+                if name.lower().endswith(_READ):
+                    archive.writestr(name, changed[name] if name in changed else self.read(name))
+        return packed.getvalue()
 
 
 def kind(data: bytes) -> str | None:

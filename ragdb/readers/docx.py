@@ -15,6 +15,9 @@ from ragdb.readers.document import Content, ReadError, one_line
 
 _TITLE = re.compile(r"<dc:title>([^<]*)</dc:title>")
 _LANGUAGE = re.compile(r"<dc:language>([^<]*)</dc:language>")
+# elements whose text mammoth would leave out, and those that it reads
+_LOST = re.compile(rb"(</?)(?:w:(fldSimple|dir|bdo|ruby|rubyBase|cr)|m:(?!\w*Pr\b)(\w+))\b")
+_READ = {b"cr": b"w:br", b"r": b"w:r", b"t": b"w:t"}
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 
 
@@ -23,7 +26,7 @@ def read(data: bytes) -> Content:
     try:
         parts = Parts(data)
         converted = mammoth.convert_to_html(
-            BytesIO(data),
+            BytesIO(_whole(parts) or data),
             style_map=_STYLES,
             convert_image=mammoth.images.img_element(lambda image: {"src": ""}),
         ).value
@@ -44,3 +47,20 @@ def read(data: bytes) -> Content:
         title=(one_line(unescape(title[1])) if title else None) or content.title,
         language=language[1] if language else None,
     )
+
+
+def _whole(parts: Parts) -> bytes | None:
+    """The document with its fields and formulas as mammoth reads them; None: there are none."""
+    changed = {}
+    for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml"):
+        source = parts.read(name)
+        found = _LOST.sub(_read, source)
+        if found != source:
+            changed[name] = found
+    return parts.copy(changed) if changed else None
+
+
+def _read(lost: re.Match[bytes]) -> bytes:
+    name = lost[2] or lost[3]
+    over = b"<w:r><w:t>/</w:t></w:r>" if lost[0] == b"</m:num" else b""
+    return over + lost[1] + _READ.get(name, b"w:smartTag")

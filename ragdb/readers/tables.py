@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 # characters of a table below one header: well below a chunk of the default size
 _PART = 600
 _RULE = re.compile(r"\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
+_COUNT = re.compile(r"[0-9]{1,4}")
+_YEAR = re.compile(r"(?:1[5-9]|2[01])[0-9]{2}")
 _NUMBER = re.compile(r"[-+]?[\d.,\s]*\d[\d.,\s]*%?")
 
 
@@ -21,7 +23,7 @@ def records(rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """A paragraph for each row below the first, which names the columns.
 
     What stands alone in its row above the header is a paragraph of its own. Without a header (a
-    number stands in the first row) columns are named by their numbers.
+    number stands in the first row that is no name) columns are named by their places.
 
     >>> list(records([["name", "age"], ["Ann", "5"], ["Bob", ""]]))
     ['name: Ann\\nage: 5', 'name: Bob']
@@ -38,7 +40,9 @@ def records(rows: Iterable[Sequence[str]]) -> Iterator[str]:
             break
     if header is None:
         return
-    if any(_NUMBER.fullmatch(name) for name in header if name):
+    below = [_cell(cell) for cell in next(rest, ())]
+    rest = chain([below], rest)
+    if not _are_names(header, below):
         rest, header = chain([header], rest), []
     names = [" ".join(name.split()) for name in header]
     is_empty = True
@@ -53,6 +57,30 @@ def records(rows: Iterable[Sequence[str]]) -> Iterator[str]:
             yield "\n".join(lines)
     if is_empty and header:
         yield "\n".join(filter(None, names))
+
+
+def _are_names(first: Sequence[str], below: Sequence[str]) -> bool:
+    """Whether the first row names the columns: it has no numbers, or years or counts as headings.
+
+    >>> _are_names(["Land", "2023", "2024"], ["Peru", "5", "6"])
+    True
+    >>> _are_names(["Ann", "1984", "2001"], ["Bob", "1985", "2003"])
+    False
+    """
+    numbers = [n for n, cell in enumerate(first) if _NUMBER.fullmatch(cell)]
+    if not numbers:
+        return True
+    if not all(_COUNT.fullmatch(first[n]) for n in numbers):
+        return False
+    said = [int(first[n]) for n in numbers]
+    if len(said) > 2 and all(after - before == 1 for before, after in pairwise(said)):
+        return True
+    is_year = [n < len(below) and _YEAR.fullmatch(below[n]) is not None for n in numbers]
+    return (
+        all(_YEAR.fullmatch(first[n]) for n in numbers)
+        and len(set(said)) == len(said)
+        and (not all(is_year))
+    )
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -52,6 +52,23 @@ def xlsx() -> bytes:
     return packed.getvalue()
 
 
+def docx(body: str) -> bytes:
+    """A document with nothing but its body."""
+    office = "http://schemas.openxmlformats.org"
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    return zipped(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{office}/package/2006/content-types"><Override '
+            f'PartName="/word/document.xml" ContentType="{kind}"/></Types>',
+            "_rels/.rels": f'<Relationships xmlns="{office}/package/2006/relationships">'
+            f'<Relationship Id="a" Type="{office}/officeDocument/2006/relationships/officeDocument"'
+            ' Target="word/document.xml"/></Relationships>',
+            "word/document.xml": f'<w:document xmlns:w="{office}/wordprocessingml/2006/main" '
+            f'xmlns:m="{office}/officeDocument/2006/math"><w:body>{body}</w:body></w:document>',
+        }
+    )
+
+
 def odt(body: str | None = None) -> bytes:
     body = body or (
         '<text:h text:outline-level="1">Saws</text:h><text:p>A <text:span>sharp</text:span>'

@@ -15,6 +15,7 @@ from ragdb.ingest.payload import to_payload
 from ragdb.readers import markdown
 from ragdb.readers.document import Document, ReadError
 from ragdb.readers.read import read, read_jsonl
+from tests.readers.made_files import docx
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -210,6 +211,31 @@ def test_docx_gives_headings_links_and_properties() -> None:
     assert (document.title, document.language) == ("Employee & guest handbook", "en")
     assert heading_of(document, "Thirty") == ("Handbook", "Holidays")
     assert [target for _, target in document.links] == ["rules.md"]
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ('<w:fldSimple w:instr="REF a"><w:r><w:t>Field</w:t></w:r></w:fldSimple>', "Field"),
+        ('<w:bdo w:val="rtl"><w:r><w:t>שלום</w:t></w:r></w:bdo>', "שלום"),
+        ('<w:dir w:val="rtl"><w:r><w:t>سلام</w:t></w:r></w:dir>', "سلام"),
+        (
+            "<w:r><w:ruby><w:rubyPr/><w:rt><w:r><w:t>かん</w:t></w:r></w:rt>"
+            "<w:rubyBase><w:r><w:t>漢</w:t></w:r></w:rubyBase></w:ruby></w:r>",
+            "漢",
+        ),
+        ("<w:r><w:t>a</w:t><w:cr/><w:t>b</w:t></w:r>", "a  \nb"),
+        (
+            "<m:oMathPara><m:oMath><m:r><m:t>p=</m:t></m:r><m:f><m:fPr><m:ctrlPr/></m:fPr><m:num>"
+            "<m:r><m:rPr/><m:t>n</m:t></m:r></m:num><m:den><m:r><m:t>N</m:t></m:r></m:den></m:f>"
+            "</m:oMath></m:oMathPara>",
+            "p=n/N",
+        ),
+    ],
+)
+def test_docx_keeps_fields_formulas_and_what_has_a_direction(written: str, text: str) -> None:
+    [document] = read(docx(f"<w:p>{written}</w:p>"), "a.docx")
+    assert document.text.strip() == text
 
 
 def test_pdf_text_knows_its_pages() -> None:

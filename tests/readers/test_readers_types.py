@@ -125,6 +125,29 @@ def test_the_cells_of_a_csv_file_are_those_that_were_written(delimiter: str, say
     assert document.text.split("\n\n") == [f"id: {n}\nnote: {n} {says}" for n in range(200)]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ("Land,2023,2024", "Peru,5,6", "Land: Peru\n2023: 5\n2024: 6"),
+        ("Land,1999,2000,2001", "Peru,1990,,1992", "Land: Peru\n1999: 1990\n2001: 1992"),
+        (",2020,2010", "Peru,5,2011", "column 1: Peru\n2020: 5\n2010: 2011"),
+        ("Month,1,2,3", "Rain,9,8,7", "Month: Rain\n1: 9\n2: 8\n3: 7"),
+        ("0,1,2", "Ann,7,8", "0: Ann\n1: 7\n2: 8"),
+        ("Ann,1984,2001", "Bob,1985,2003", None),
+        ("Ann,2001", "Bob,2001", None),
+        ("saw,12,3", "drill,20,4", None),
+        ("saw,1,2", "drill,1,1", None),
+    ],
+)
+def test_years_and_counts_above_a_table_name_its_columns(
+    first: str, second: str, text: str | None
+) -> None:
+    """A first row with other numbers is data: its columns have no names."""
+    [document] = read(f"{first}\n{second}\n".encode(), "a.csv")
+    one, *rest = document.text.split("\n\n")
+    assert (one == text and not rest) if text else one.startswith("column 1: ")
+
+
 def test_the_first_line_of_a_csv_file_may_name_what_parts_its_cells() -> None:
     [document] = read(b"\xef\xbb\xbfsep=;\r\nid;price,note\r\n1;2,3\r\n", "a.csv")
     assert document.text == "id: 1\nprice,note: 2,3"
