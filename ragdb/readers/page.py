@@ -81,7 +81,7 @@ def _boxes(
         return []
     between = r"[\s\ufffe\u00ad]*" if len(words) > 1 else ""
     said = re.compile(
-        r"(?<!\w)" * (len(words) == 1) + between.join(map(re.escape, words)), re.IGNORECASE
+        r"(?<!\w)" * (len(words) == 1) + between.join(map(_written, words)), re.IGNORECASE
     )
     found = []
     for match in said.finditer(text_page.get_text_range()):
@@ -98,6 +98,11 @@ def _boxes(
         if len(found) > _MAX_PLACES:
             break
     return found
+
+
+def _written(word: str) -> str:
+    """A pattern of the word, also with the mark of PDFium for a hyphen that ends a line in it."""
+    return r"(?:\ufffe\s?)?".join(re.escape(c) if c != "-" else r"(?:-|\ufffe\s?)" for c in word)
 
 
 def _png(bitmap: Any) -> bytes:

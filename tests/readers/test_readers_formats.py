@@ -16,6 +16,7 @@ from ragdb.readers import markdown
 from ragdb.readers.document import Document, ReadError
 from ragdb.readers.read import read, read_jsonl
 from tests.readers.made_files import docx
+from tools.make_examples import pdf
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -248,6 +249,23 @@ def test_pdf_text_knows_its_pages() -> None:
     assert document.pages == ((0, 1), (len(first) + 2, 2), (len(first) + 4, 3))
     assert last.startswith("Returns")
     assert document.pages_without_text == 1
+
+
+def test_a_hyphen_at_a_line_end_stays_where_it_is_part_of_the_word() -> None:
+    """By how the document writes the word elsewhere; else by the letters around it."""
+    words = (
+        "non-existing ASN encapsulates up-to-date it, and non- existing, in CMAC- 64, and --no- "
+        "blobs, ChaCha- Poly, encap- sulates, gen- erates, SE- QUENCE, up- to-date."
+    )
+    pages = [("Words", words.replace("- ", "-\n\n")), ("More", "To re-\n\nturn")]
+    [document] = read(pdf(pages, "Hyphens"), "a.pdf")
+    said = " ".join(document.text.split())
+    assert said == (
+        "Words non-existing ASN encapsulates up-to-date it, and non-existing, in CMAC-64, and "
+        "--no-blobs, ChaCha-Poly, encapsulates, generates, SEQUENCE, up-to-date. More To return"
+    )
+    assert [page for _, page in document.pages] == [1, 2]
+    assert document.text[document.pages[1][0] :].startswith("More")
 
 
 def test_rst_titles_are_known_by_their_lines() -> None:

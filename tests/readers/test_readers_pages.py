@@ -8,6 +8,7 @@ import pytest
 
 from ragdb.readers import sandbox
 from ragdb.readers.document import ReadError
+from tools.make_examples import pdf
 
 PDF = (Path(__file__).parents[2] / "examples/tool-library/handbook/safety.pdf").read_bytes()
 
@@ -22,6 +23,13 @@ def test_words_are_found_where_they_stand() -> None:
     for x, y, width, height in (*by[0], *by[1]):
         assert 0 <= x < x + width <= page.width
         assert 0 <= y < y + height <= page.height
+
+
+def test_a_word_that_a_line_end_parts_is_found() -> None:
+    data = pdf([("Words", "This encap-\n\nsulates it and has --no-\n\nblobs too.")], "Words")
+    said = ["This encapsulates it", "has --no-blobs too", "encapsulates", "encap sulate-s"]
+    page = sandbox.draw(data, 1, said, False)
+    assert [place[0] for place in page.places] == [0, 0, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(
