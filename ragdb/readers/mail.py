@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -28,9 +28,8 @@ def read(data: bytes) -> Content:
     message = message_from_bytes(data, policy=policy.default.clone(refold_source="none"))
     if not any(message[name] for name in _SHOWN):
         raise ReadError("malformed", "it has no header of an e-mail", "save it again as .eml")
-    facts = {name: one_line(_header(message, name)) for name in _SHOWN}
     built = Builder()
-    built.block("\n".join(f"{name}: {value}" for name, value in facts.items() if value))
+    facts = _head(message, built)
     metadata: dict[str, Any] = {
         name.lower(): value for name, value in facts.items() if value and name != "Subject"
     }
@@ -71,7 +70,14 @@ def messages(data: bytes) -> Iterator[tuple[str, bytes]]:
             yield clean(named)[0], re.sub(rb"^>(>*From )", rb"\1", body, flags=re.MULTILINE)
 
 
-def _header(message: EmailMessage, name: str) -> str | None:
+def _head(message: MIMEPart, built: Builder) -> dict[str, str | None]:
+    """Add who wrote a message, to whom, when and of what."""
+    facts = {name: one_line(_header(message, name)) for name in _SHOWN}
+    built.block("\n".join(f"{name}: {value}" for name, value in facts.items() if value))
+    return facts
+
+
+def _header(message: MIMEPart, name: str) -> str | None:
     try:
         return str(message[name]) if message[name] is not None else None
     except (ValueError, IndexError, AttributeError, TypeError):
@@ -88,6 +94,9 @@ def _read_parts(message: EmailMessage, built: Builder) -> Iterator[str | None]:
     }  # fmt: skip
     for part in parts:
         kind = part.get_content_type()
+        if kind == "message/rfc822":  # one that is forwarded
+            for forwarded in part.iter_parts():
+                _head(forwarded, built)
         if part.is_multipart() or id(part) in alternatives:
             continue
         if part.get_content_disposition() == "attachment" or not kind.startswith("text/"):

@@ -6,16 +6,21 @@ file becomes a large one, or reads others.
 
 from __future__ import annotations
 
+import re
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from ragdb.readers import html
 from ragdb.readers.building import Builder
 from ragdb.readers.document import Content, ReadError, one_line
 
 _MAX_DEPTH = 200
 _TITLES = frozenset({"title", "heading", "head"})
+# elements in which feeds write HTML
+_MARKED = frozenset({"description", "content", "encoded", "summary"})
+_TAG = re.compile(r"</[a-zA-Z][a-zA-Z0-9]*>|<(?:br|p|img)\b")
 
 
 def parse(data: bytes) -> Element:
@@ -66,6 +71,9 @@ def read(data: bytes) -> Content:
             if called in _TITLES and text and not said:
                 flush()
                 built.heading(max(depth, 1), text)
+            elif not children and called in _MARKED and _TAG.search(text):
+                flush()
+                built.add(html.read(element.text or ""))
             elif mixed and children:
                 flush()
                 built.block(text)

@@ -90,6 +90,33 @@ def test_mail_says_who_and_when_as_metadata() -> None:
     }  # fmt: skip
 
 
+def test_a_forwarded_message_says_who_wrote_it() -> None:
+    inner = b"From: Bob <b@e.org>\r\nSubject: Saws\r\nX-No: 1\r\n\r\nThey are sharp.\r\n"
+    outer = (
+        b"From: Ann <a@e.org>\r\nSubject: Fwd\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n"
+    )
+    parts = (
+        b"--x\r\n\r\nSee below.\r\n--x\r\nContent-Type: message/rfc822\r\n\r\n" + inner + b"--x--"
+    )
+    [document] = read(outer + parts, "a.eml")
+    assert document.text == (
+        "From: Ann <a@e.org>\nSubject: Fwd\n\nSee below.\n\n"
+        "From: Bob <b@e.org>\nSubject: Saws\n\nThey are sharp."
+    )
+    assert (document.title, document.metadata) == ("Fwd", {"from": "Ann <a@e.org>"})
+
+
+def test_html_in_a_feed_is_read_as_html() -> None:
+    feed = (
+        "<rss><channel><title>Tools</title><item><title>Saws</title><description>&lt;p&gt;They are "
+        '&lt;a href="a"&gt;sharp&lt;/a&gt; &amp;amp; long.&lt;/p&gt;</description><category>a &lt;b'
+        "</category></item></channel></rss>"
+    )
+    [document] = read(feed.encode(), "a.rss")
+    assert document.text.endswith("### Saws\n\nThey are [sharp](a) & long.\n\ncategory: a <b")
+    assert document.links == ((document.text.index("[sharp]"), "a"),)
+
+
 def test_a_message_of_an_mbox_is_a_document() -> None:
     one, two = read(MBOX, "a.mbox")
     assert (one.fragment, one.title) == ("1@e.org", "Saw")
