@@ -14,7 +14,10 @@ _MAX_DEPTH = 200
 # what an element of the text becomes; the text of every other one is kept
 _TAGS = {"p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr",
          "table-cell": "td"}  # fmt: skip
-_GONE = frozenset({"tracked-changes", "annotation", "sequence-decls", "frame", "forms"})
+_GONE = frozenset(
+    {"tracked-changes", "annotation", "sequence-decls", "forms", "note-citation"}
+    | {"image", "object", "object-ole", "desc"}  # of a frame, which may hold text, too
+)
 _SPACES = {"s": " ", "tab": " ", "line-break": "<br>"}
 
 
@@ -41,7 +44,7 @@ def read(data: bytes) -> Content:
     )
 
 
-def _write(element: Element, made: list[str], depth: int) -> None:
+def _write(element: Element, made: list[str], depth: int, *, in_note: bool = False) -> None:
     if depth > _MAX_DEPTH:
         raise ReadError("malformed", f"its elements nest deeper than {_MAX_DEPTH}", "flatten it")
     called = xml.name(element)
@@ -60,10 +63,12 @@ def _write(element: Element, made: list[str], depth: int) -> None:
         opening, closing = f'<a href="{escape(facts["href"])}">', "</a>"
     elif called == "note":
         opening, closing = " (", ")"
+    elif in_note and called == "p":  # a note stays in the sentence that it is to
+        opening = "" if "".join(made[-3:]).endswith("(") else " "
     elif called in _TAGS:
         opening, closing = f"<{_TAGS[called]}>", f"</{_TAGS[called]}>"
     made.append(opening + escape(element.text or ""))
     for child in element:
-        _write(child, made, depth + 1)
+        _write(child, made, depth + 1, in_note=in_note or called == "note")
         made.append(escape(child.tail or ""))
     made.append(closing)

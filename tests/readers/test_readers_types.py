@@ -90,6 +90,19 @@ def test_mail_says_who_and_when_as_metadata() -> None:
     }  # fmt: skip
 
 
+def test_odt_keeps_what_is_in_text_boxes_and_a_note_in_its_sentence() -> None:
+    """LibreOffice writes the caption of a picture in a text box."""
+    body = (
+        "<text:p>A saw<text:note><text:note-citation>1</text:note-citation><text:note-body>"
+        "<text:p>Of 2020.</text:p><text:p>Or so.</text:p></text:note-body></text:note> cuts."
+        '</text:p><text:p><draw:frame xmlns:draw="urn:draw">'
+        "<draw:text-box><text:p>Picture 1: a saw</text:p></draw:text-box>"
+        "<draw:image><text:p>of the picture</text:p></draw:image></draw:frame></text:p>"
+    )
+    [document] = read(odt(body), "a.odt")
+    assert document.text.strip() == "A saw (Of 2020. Or so.) cuts.\n\nPicture 1: a saw"
+
+
 def test_a_forwarded_message_says_who_wrote_it() -> None:
     inner = b"From: Bob <b@e.org>\r\nSubject: Saws\r\nX-No: 1\r\n\r\nThey are sharp.\r\n"
     outer = (
