@@ -156,9 +156,11 @@ def _reasons(session: Session, report: Report) -> None:
 
 
 def _types(report: Report) -> str:
-    """How many files of which types were skipped, the commonest first."""
+    """How many files of which types were skipped, the commonest first, and how many others."""
     shown = [f"{count} {kind}" for kind, count in list(report.skipped_types.items())[:8]]
-    return ", ".join(shown + ["…"] * (len(report.skipped_types) > 8))
+    others = report.skipped - sum(report.skipped_types.values())
+    cut = ["…"] * (len(report.skipped_types) > 8)
+    return ", ".join(shown + cut + [f"{others} for other reasons"] * (others > 0))
 
 
 def summary(report: Report) -> str:

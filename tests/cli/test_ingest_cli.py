@@ -126,7 +126,7 @@ def test_what_is_skipped_or_fails_takes_a_line_and_each_hint_is_said_once(
         ["ingested", "d/note.md"],
         ["skipped", "d/id_rsa"],
     ]
-    assert "5 skipped: 2 .ico, 1 .bin" in folder.stderr
+    assert "5 skipped: 2 .ico, 1 .bin, 2 for other reasons)" in folder.stderr
     assert "--convert" not in folder.output
     named = run("ingest", *sorted(tmp_path.glob("*.ico")), "-c", "docs")
     assert named.exit_code == 4
