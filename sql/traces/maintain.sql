@@ -13,10 +13,7 @@ declare
 begin
   execute format('create table ragdb.%I (like ragdb.%I including all)', v_name, parent);
   execute format('alter table ragdb.%I add constraint %I primary key (%s)', v_name,
-    v_name || '_ids_are_unique',
-    case when parent in ('retrieval_hits', 'retrieval_reranks') then 'corpus_id, trace_id, rank'
-      when parent = 'answer_citations' then 'corpus_id, answer_id, row_no'
-      else 'corpus_id, id, created_at' end);
+    v_name || '_ids_are_unique', ragdb_internal.partition_key(parent));
   perform ragdb_internal.index_partition(v_name);
   perform ragdb_internal.protect_partition(v_name);
   execute format('comment on table ragdb.%I is %L', v_name,

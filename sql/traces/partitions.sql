@@ -51,6 +51,14 @@ return
   '{answer_citations,evidence_answers,evidence_feedback,evidence_gates,retrieval_hits,'
   'retrieval_reranks,retrieval_traces}'::text[];
 
+-- Returns the columns of the key of each partition of a table.
+create or replace function ragdb_internal.partition_key(parent text) returns text
+language sql immutable parallel safe
+return case
+  when parent in ('retrieval_hits', 'retrieval_reranks') then 'corpus_id, trace_id, rank'
+  when parent = 'answer_citations' then 'corpus_id, answer_id, row_no'
+  else 'corpus_id, id, created_at' end;
+
 -- Returns the tables of traces, or their partitions of some months (null among these: the default
 -- ones), as ragdb_internal.lock_in_turn takes them; null where there is none. Lock all at once: who
 -- has locked one of them holds up every search that is recorded, so he waits for no other.

@@ -76,19 +76,73 @@ begin atomic
     where pg_catalog.current_setting('session_replication_role') <> 'origin';
 end;
 
--- Looks for triggers of partitions that call other functions than those of ragdb.
+-- Looks for triggers of partitions beside those that they must have, whatever function they call: a
+-- function of ragdb that is called before a row goes in may keep it out.
 create or replace function ragdb_internal.added_triggers() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
   select 'triggers', 'error', c.oid::regclass::text, 'trigger ' || t.tgname || ' was added',
     'drop it; find out who made it'
     from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
-      join pg_catalog.pg_proc p on p.oid = t.tgfoid
+      join pg_catalog.pg_inherits i on i.inhrelid = c.oid
     where c.relnamespace = 'ragdb'::regnamespace and c.relispartition and not t.tgisinternal
-      and p.pronamespace <> 'ragdb_internal'::regnamespace;
+      and not exists (
+        select from ragdb_internal.partition_guards() g
+        where g.name = t.tgname and i.inhparent = ('ragdb.' || g.parent)::regclass);
 end;
 
--- Looks for what does not belong to the owner or is granted, and tells who can be the owner.
+-- Looks for partitions without their key. The ledger has an id once: of two rows of one id it
+-- compares one.
+create or replace function ragdb_internal.unkeyed_partitions() returns setof ragdb.finding
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set quote_all_identifiers = off -- as definitions are compared
+begin atomic
+  select 'triggers', 'error', 'ragdb.' || c.relname,
+    'its key is missing, and a row may be there twice',
+    'alter table … add primary key (' || k.columns || '); find out who took it'
+    from (
+      select p.parent, ragdb_internal.partition_key(p.parent) as columns
+        from pg_catalog.unnest(ragdb_internal.partitioned()) p (parent)
+      union all
+      select 'chunk_embeddings', 'corpus_id, chunk_no') k
+      join pg_catalog.pg_inherits i on i.inhparent = ('ragdb.' || k.parent)::regclass
+      join pg_catalog.pg_class c on c.oid = i.inhrelid
+    where not exists (
+      select from pg_catalog.pg_constraint o
+      where o.conrelid = c.oid and o.contype = 'p'
+        -- null for one that went, with its table, after this snapshot was taken
+        and coalesce(pg_catalog.pg_get_constraintdef(o.oid) = 'PRIMARY KEY (' || k.columns || ')',
+          true));
+end;
+
+-- Looks for roles that can do what ragdb grants to nobody.
+create or replace function ragdb_internal.power_findings() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
+  select 'rights', 'note', 'role ' || m.member::regrole, 'it can be ' || m.roleid::regrole
+      || case when pg_catalog.pg_get_userbyid(m.roleid) in ('ragdb_owner', 'pg_write_all_data')
+        then ', and can change every row'
+        else ', and has the secrets of keys' end, 'revoke it from who need not be'
+    from (select distinct a.member, a.roleid from pg_catalog.pg_auth_members a) m
+    where pg_catalog.pg_get_userbyid(m.roleid)
+      in ('ragdb_owner', 'ragdb_signer', 'pg_write_all_data', 'pg_read_all_data')
+  union all
+  -- the groups are made with none of these, which a member has who sets the role
+  select 'rights', 'warning', 'role ' || r.rolname,
+      'who can be it can do what ragdb grants to nobody: ' || a.has,
+      'alter role … nosuperuser nocreaterole noreplication nologin'
+    from pg_catalog.pg_roles r
+      cross join lateral pg_catalog.concat_ws(', ',
+        case when r.rolsuper then 'it is a superuser' end,
+        case when r.rolcanlogin then 'it can log in' end,
+        case when r.rolcreaterole then 'it can make roles' end,
+        case when r.rolreplication then 'it can copy the whole server' end) a (has)
+    where r.rolname in ('ragdb_reader', 'ragdb_writer', 'ragdb_admin', 'ragdb_auditor',
+      'ragdb_signer', 'ragdb_owner') and a.has <> '';
+end;
+
+-- Looks for what does not belong to the owner or is granted, and tells who sets the clock.
 create or replace function ragdb_internal.owner_findings() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -119,20 +173,13 @@ begin atomic
       and a.grantee <> c.relowner
     group by c.oid
   union all
-  select 'rights', 'note', 'role ' || m.member::regrole, 'it can be ' || m.roleid::regrole
-      || case when pg_catalog.pg_get_userbyid(m.roleid) = 'ragdb_owner'
-        then ', and can change every row'
-        else ', and has the secrets of keys' end, 'revoke it from who need not be'
-    from (select distinct a.member, a.roleid from pg_catalog.pg_auth_members a) m
-    where pg_catalog.pg_get_userbyid(m.roleid) in ('ragdb_owner', 'ragdb_signer')
-  union all
   select 'rights', 'note', 'setting allow_test_clock',
     'any session may choose the time of what it records, by ragdb.now',
     'delete it from ragdb.settings where nobody tests'
     from ragdb.settings s where s.key = 'allow_test_clock' and s.value = 'true';
 end;
 
--- Looks for triggers that are missing, off, changed or not of ragdb.
+-- Looks for triggers that are missing, off, changed or not of ragdb, and for keys of partitions.
 create or replace function ragdb_internal.verify_triggers(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -140,7 +187,8 @@ return row(1, null, array(
     select t.f from (
       select g from ragdb_internal.guard_findings() g
       union all select m from ragdb_internal.trigger_findings() m
-      union all select a from ragdb_internal.added_triggers() a) t (f) order by t.f))
+      union all select a from ragdb_internal.added_triggers() a
+      union all select k from ragdb_internal.unkeyed_partitions() k) t (f) order by t.f))
   ::ragdb_internal.verified;
 
 -- Looks at owners, grants on partitions, rights to corpora, bindings and tokens against the events
@@ -151,6 +199,7 @@ language sql stable parallel safe
 return row(1, null, array(
     select a.f from (
       select o from ragdb_internal.owner_findings() o
+      union all select w from ragdb_internal.power_findings() w
       union all select u from ragdb_internal.unexplained_grants() u
       union all select p from ragdb_internal.unexplained_proxies() p
       union all select m from ragdb_internal.missing_grants() m

@@ -373,6 +373,19 @@ EDITS = {
         "triggers",
         "trigger other was added",
     ),
+    # as it is before a row goes in, that function keeps the row out
+    "a trigger of a partition that calls a function of ragdb": (
+        "create trigger other before insert on ragdb.retrieval_hits_default for each row"
+        " execute function ragdb_internal.calibrate_when_due()",
+        "triggers",
+        "trigger other was added",
+    ),
+    "the key of a partition, and a row twice": (
+        "alter table ragdb.evidence_gates_default"
+        " drop constraint evidence_gates_default_ids_are_unique",
+        "triggers",
+        "its key is missing, and a row may be there twice",
+    ),
     "a document that nothing rests on": (
         f"{SPARE} delete from ragdb.documents where source = 'spare.md'",
         "corpora",
@@ -589,6 +602,28 @@ def test_who_can_be_the_owner_is_said_once_however_many_granted_it(db: Connectio
     db.execute("grant ragdb_owner to reader granted by admin")
     db.execute("grant ragdb_owner to reader")
     assert db.execute(said).fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "severity", "finding"),
+    [
+        ("grant pg_write_all_data to reader", "role reader", "note",
+         "it can be pg_write_all_data, and can change every row"),
+        ("grant pg_read_all_data to reader", "role reader", "note",
+         "it can be pg_read_all_data, and has the secrets of keys"),
+        ("alter role ragdb_reader superuser", "role ragdb_reader", "warning",
+         "who can be it can do what ragdb grants to nobody: it is a superuser"),
+        ("alter role ragdb_owner login createrole", "role ragdb_owner", "warning",
+         "who can be it can do what ragdb grants to nobody: it can log in, it can make roles"),
+    ],
+)  # fmt: skip
+def test_who_can_do_more_than_ragdb_grants_is_said(
+    any_db: Connection, change: str, place: str, severity: str, finding: str
+) -> None:
+    said = "select v.severity, v.finding from ragdb.verify(true, '{rights}') v where v.place = %s"
+    assert any_db.execute(said, (place,)).fetchall() == []
+    any_db.execute(change.encode())
+    assert any_db.execute(said, (place,)).fetchall() == [(severity, finding)]
 
 
 def test_that_sessions_may_set_the_clock_is_said(db: Connection) -> None:
