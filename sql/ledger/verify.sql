@@ -28,7 +28,10 @@ begin atomic
         where is_excused.finding = 'row_missing'
           and a.act in ('retention', 'corpus_dropped', 'traces_erased')
           and is_excused.kind = any (a.kinds)
-          and (a.corpus_id is null or a.corpus_id = is_excused.corpus_id)
+          and (a.corpus_id is null or a.corpus_id = is_excused.corpus_id
+            -- a corpus that is there was not dropped: its number was given again
+            and not exists (
+              select from ragdb.corpora c where c.corpus_id = is_excused.corpus_id))
           and (a.from_at is null or ragdb_internal.uuid_time(is_excused.uid) >= a.from_at)
           and (a.to_at is null or ragdb_internal.uuid_time(is_excused.uid) < a.to_at))
     -- history goes by its age, and what a corpus keeps since then is recorded with its settings

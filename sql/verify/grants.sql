@@ -42,6 +42,21 @@ begin atomic
       and not ragdb_internal.was_bound_to(g.role);
 end;
 
+-- Returns the corpora "personal" that belong to another role than the one that made them, to which
+-- nothing was bound.
+create or replace function ragdb_internal.unexplained_owners() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
+  select 'rights', ragdb_internal.severity_of_unexplained(), 'corpus ' || c.name,
+      'it belongs to ' || c.personal_of || ' and was made by ' || r.caller
+        || ', and no event says who gave it away',
+      'find out who has read it; ragdb.bind_role() gives it on record'
+    from ragdb.corpora c
+      join ragdb.recorded_states r on r.corpus_id = c.corpus_id and r.kind = 'settings'
+        and r.key = '' and r.nth = 1
+    where c.personal_of <> r.caller and not ragdb_internal.was_bound_to(c.personal_of);
+end;
+
 -- Returns the bindings of roles and the tokens that no event accounts for: who has one reads what a
 -- role asked, or acts as it.
 create or replace function ragdb_internal.unexplained_proxies() returns setof ragdb.finding

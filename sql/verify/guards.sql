@@ -192,7 +192,7 @@ return row(1, null, array(
   ::ragdb_internal.verified;
 
 -- Looks at owners, grants on partitions, rights to corpora, bindings and tokens against the events
--- that gave them, and who can be the owner or a signer.
+-- that gave them, and who can do more than is granted.
 create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -201,6 +201,7 @@ return row(1, null, array(
       select o from ragdb_internal.owner_findings() o
       union all select w from ragdb_internal.power_findings() w
       union all select u from ragdb_internal.unexplained_grants() u
+      union all select e from ragdb_internal.unexplained_owners() e
       union all select p from ragdb_internal.unexplained_proxies() p
       union all select m from ragdb_internal.missing_grants() m
       union all select s from ragdb_internal.unexplained_silence() s) a (f) order by a.f))

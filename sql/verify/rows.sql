@@ -94,8 +94,9 @@ begin
       order by t.corpus_id, t.chunk_no limit most), most, 'put its conversation again');
 end $$;
 
--- Compares the texts of a batch of chunks of earlier versions with their hashes, and those that
--- were erased with acts.
+-- Compares the texts of a batch of rows of earlier versions with their hashes, where they are
+-- chunks, and those that were erased with acts. What was not there has no content, and neither a
+-- null of jsonb nor a hash says in the ledger that it had some.
 create or replace function ragdb_internal.verify_history(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -104,22 +105,23 @@ set enable_seqscan = off
 as $$
 begin
   return ragdb_internal.verified_rows('history', array(
-    select row(jsonb_build_array(p.corpus_id, p.key, p.until),
-        format('chunk %s of corpus %s until version %s',
-          coalesce(p.was ->> 'chunk_id', 'number ' || p.key),
+    select row(jsonb_build_array(p.corpus_id, p.kind, p.key, p.until),
+        format('%s %s of corpus %s until version %s', p.kind, case p.kind
+            when 'chunk' then coalesce(p.was ->> 'chunk_id', 'number ' || p.key) else p.key end,
           (select c.name from ragdb.corpora c where c.corpus_id = p.corpus_id), p.until),
         case
-          when p.was is not null and ((p.was ->> 'content_hash')::bytea
+          when jsonb_typeof(p.was) <> 'object' then 'it is not a row'
+          when p.kind = 'chunk' and p.was is not null and ((p.was ->> 'content_hash')::bytea
               = ragdb_internal.content_hash(p.was ->> 'text')) is not true
             then 'its text is not the text that was there'
           when p.erased_hash is not null and not ragdb_internal.is_erased_on_record(p)
             then 'it is said to be erased, and no act says so'
         end)::ragdb_internal.checked_row
       from ragdb.past_rows p
-      where p.kind = 'chunk' and (p.corpus_id, p.key, p.until) > (
+      where (p.corpus_id, p.kind, p.key, p.until) > (
         coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C",
-        coalesce((after ->> 2)::bigint, -1))
-      order by p.corpus_id, p.key, p.until limit most), most,
+        coalesce(after ->> 2, '') collate "C", coalesce((after ->> 3)::bigint, -1))
+      order by p.corpus_id, p.kind, p.key, p.until limit most), most,
     'restore it from a backup; ragdb.erase_source() takes it out of every version');
 end $$;
 

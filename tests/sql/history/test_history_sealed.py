@@ -175,6 +175,28 @@ def test_an_erasure_excuses_the_rows_that_it_erased_and_no_other(
         assert {(finding, kind) for finding, kind, _ in found} == {("row_changed", "version")}
 
 
+@pytest.mark.parametrize(
+    ("edit", "finding"),
+    [
+        ("set erased_hash = sha256('') where kind = 'source' and was is null",
+         "it is said to be erased, and no act says so"),
+        ("set was = 'null' where kind = 'source' and was is null and erased_hash is null",
+         "it is not a row"),
+    ],
+)  # fmt: skip
+def test_a_source_that_was_not_there_is_not_made_an_erased_one(
+    any_version: Server, erased: str, edit: str, finding: str
+) -> None:
+    with any_version.rolled_back(erased) as db:
+        said = "select finding, place from ragdb.verify(checks => '{history}')"
+        assert db.execute(said).fetchall() == []
+        db.execute(f"update ragdb.past_rows {edit}".encode())
+        found = db.execute(said).fetchall()
+        assert found
+        assert set(found) == {(finding, place) for _, place in found}
+        assert "source lee.md of corpus old until version 1" in {place for _, place in found}
+
+
 def test_a_row_that_was_erased_is_gone_and_hashes_as_it_did(
     any_version: Server, erased: str
 ) -> None:

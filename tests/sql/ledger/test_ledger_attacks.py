@@ -347,6 +347,25 @@ def test_every_column_of_what_is_sealed_is_hashed(evidence: Connection) -> None:
         assert unhashed == LEFT_OUT.get(kind, set()), kind
 
 
+def test_a_corpus_that_is_there_is_not_excused_by_the_act_of_a_dropped_one(
+    evidence: Connection,
+) -> None:
+    """Whoever has numbers given again would have the act of one corpus excuse another."""
+    evidence.execute("select ragdb.create_corpus('brief')")
+    evidence.execute("select ragdb.drop_corpus('brief')")
+    evidence.execute(
+        "update ragdb.settings set value = to_jsonb(value::integer - 1)"
+        " where key = 'corpora_created'"
+    )
+    evidence.execute("select ragdb.create_corpus('again')")
+    evidence.execute("select ragdb.put_text('again', 'a.md', 'A text.')")
+    evidence.execute("select ragdb.seal_ledger()")
+    assert findings(evidence) == []
+    evidence.execute("alter table ragdb.events disable trigger user")
+    evidence.execute("delete from ragdb.events where corpus = 'again'")
+    assert [found[:2] for found in findings(evidence)] == [("row_missing", "event")]
+
+
 def test_how_late_a_row_may_be_is_given(evidence: Connection) -> None:
     """The control of attack 13: whoever allows a hundred days does not see it."""
     run(evidence, ATTACKS["13 a trace is back-dated"][0])

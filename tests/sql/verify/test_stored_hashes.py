@@ -22,6 +22,7 @@ FORGED = {
     "no heading": f"update ragdb.chunks set heading = '{{}}' {FIRST}",
     "a page": f"update ragdb.chunks set page = 7 {FIRST}",
     "no page": f"update ragdb.chunks set page = null {FIRST}",
+    "page 0 where there is none": "update ragdb.chunks set page = 0 where page is null",
     "a place": "update ragdb.chunks set start_offset = start_offset + 1,"
     f" end_offset = end_offset + 1 {FIRST}",
     "a citation": f"""update ragdb.chunks set citation = '{{"uri": "b.md"}}' {FIRST}""",

@@ -596,6 +596,24 @@ def test_reads_that_are_recorded_no_more_without_an_event_are_found(db: Connecti
             assert finding.endswith("was set to off, and no event says by whom")
 
 
+def test_a_personal_corpus_of_another_role_than_made_it_is_found(db: Connection) -> None:
+    said = "select finding from ragdb.verify(true, '{rights}') where place = 'corpus personal'"
+    db.execute("create role once in role ragdb_writer; grant once to current_user; set role once")
+    db.execute("select ragdb.create_corpus('personal')")
+    db.execute("reset role")
+    with db.transaction(force_rollback=True):
+        db.execute("update ragdb.corpora set personal_of = 'writer', personal_oid ="
+                   " 'writer'::regrole where name = 'personal'")  # fmt: skip
+        assert db.execute(said).fetchall() == [
+            ("it belongs to writer and was made by once, and no event says who gave it away",)
+        ]
+    db.execute("drop role once; set role ragdb_owner")
+    db.execute("select ragdb.bind_role('once', 'writer')")
+    db.execute("reset role")
+    assert db.execute("select personal_of from ragdb.corpora").fetchall() == [("writer",)]
+    assert db.execute(said).fetchall() == []
+
+
 def test_who_can_be_the_owner_is_said_once_however_many_granted_it(db: Connection) -> None:
     said = "select count(*) from ragdb.verify(true) v where v.place = 'role reader'"
     db.execute("grant ragdb_owner to admin with admin option")
