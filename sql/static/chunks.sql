@@ -95,37 +95,16 @@ create or replace trigger words_go_with_model after delete on ragdb.static_model
   referencing old table as gone for each statement
   execute function ragdb_internal.drop_words();
 
+-- Returns the lock of the words of a static embedder.
+create or replace function ragdb_internal.words_lock(embedder_id integer) returns bigint
+language sql immutable parallel safe
+return pg_catalog.hashtextextended('ragdb words of embedder ' || words_lock.embedder_id, 0);
+
 -- Tells whether this transaction may keep the words of a static embedder, and has others keep none
 -- to its end.
 create or replace function ragdb_internal.may_keep_words(embedder_id integer) returns boolean
 language sql
-return pg_catalog.pg_try_advisory_xact_lock(
-  pg_catalog.hashtextextended('ragdb words of embedder ' || may_keep_words.embedder_id, 0));
-
--- Drops the words of static embedders that keep more than so many, and tells whether there were
--- any. A name or a number that one text has is kept like a word of many, and nothing tells the two
--- apart: all go, and those that come again are cut once more. Who forgets words waits for nobody
--- here, and nobody for who does.
-create or replace function ragdb_internal.drop_many_words(most integer default 100000)
-returns boolean
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_embedder integer;
-  v_dropped boolean := false;
-begin
-  for v_embedder in select m.embedder_id from ragdb.static_models m order by 1 loop
-    continue when not exists (
-      select from ragdb.static_words w where w.embedder_id = v_embedder offset most);
-    continue when not ragdb_internal.may_keep_words(v_embedder);
-    delete from ragdb.static_words w where w.ctid = any (array(
-      select k.ctid from ragdb.static_words k where k.embedder_id = v_embedder
-        for update skip locked));
-    v_dropped := v_dropped or found;
-  end loop;
-  return v_dropped;
-end $$;
+return pg_catalog.pg_try_advisory_xact_lock(ragdb_internal.words_lock(may_keep_words.embedder_id));
 
 -- Embeds chunks of a space by its static embedder and stores the embeddings, and the vectors of
 -- words that had to be cut, unless another transaction is at it. Words are kept by one transaction
@@ -154,28 +133,6 @@ begin
     from made m where m.chunk_no is not null
     on conflict do nothing;
 end $$;
-
--- Takes the words of some texts out of those that static embedders keep because they had to cut
--- them. In an order, so that two that forget do not deadlock. A word that another text has is cut
--- again where it is asked for. The texts are read before a kept word is looked for (materialized):
--- else all of them are read again for each, where the statistics say that none is kept.
-create or replace function ragdb_internal.forget_words(texts text[]) returns void
-language sql
-set search_path = pg_catalog, pg_temp
-begin atomic
-  with said as materialized (
-    select distinct m.embedder_id, c.word
-    from ragdb.static_models m
-      cross join lateral ragdb_internal.counted_words(forget_words.texts, m.folding) c
-  ), gone as materialized (
-    select w.embedder_id, w.word
-    from said s
-      join ragdb.static_words w on w.embedder_id = s.embedder_id and w.word = s.word
-    order by w.embedder_id, w.word for update of w
-  )
-  delete from ragdb.static_words w using gone g
-    where w.embedder_id = g.embedder_id and w.word = g.word;
-end;
 
 -- Gives chunks of a static space the embeddings that they lack; the caller holds the corpus lock.
 create or replace function ragdb_internal.embed_chunks(

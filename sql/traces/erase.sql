@@ -62,6 +62,8 @@ declare
   v_rows bigint;
 begin
   perform ragdb_internal.check_erasure('erase', reason);
+  -- first: it waits for who fills a corpus, and holds up nobody
+  perform ragdb_internal.drop_all_words();
   -- what is under way ends, and is erased too
   perform ragdb_internal.await_writers(ragdb_internal.trace_tables());
   -- in the order of ragdb.drop_traces_before; counts outlive what is counted
@@ -88,5 +90,6 @@ end $$;
 comment on function ragdb.erase_traces is
   'Erases the traces of dropped corpora of a name, with their hits, rerankings, gates, answers and '
   'feedback, and their runs of evals, and returns how many traces, answers and runs went; the act '
-  'in the ledger has the reason (up to 10000 characters). It waits for who records a retrieval, '
-  'and holds up nobody. A notice says so where nothing was left. Raises RG400.';
+  'in the ledger has the reason (up to 10000 characters). The words that static embedders keep go '
+  'too, of all corpora. It waits for who records a retrieval or fills a corpus, and holds up '
+  'nobody. A notice says so where nothing was left. Raises RG400.';

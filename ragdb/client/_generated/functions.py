@@ -1087,8 +1087,9 @@ class Functions(Caller):
     def erase_traces(self, corpus: str, reason: str | None = None) -> rows.EraseTracesRow:
         """Erases the traces of dropped corpora of a name, with their hits, rerankings, gates,
         answers and feedback, and their runs of evals, and returns how many traces, answers
-        and runs went; the act in the ledger has the reason (up to 10000 characters). It waits
-        for who records a retrieval, and holds up nobody. A notice says so where nothing was
+        and runs went; the act in the ledger has the reason (up to 10000 characters). The
+        words that static embedders keep go too, of all corpora. It waits for who records a
+        retrieval or fills a corpus, and holds up nobody. A notice says so where nothing was
         left. Raises RG400.
         """
         return self._row(calls.ERASE_TRACES, rows.EraseTracesRow, locals())

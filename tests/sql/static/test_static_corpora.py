@@ -515,3 +515,6 @@ def test_a_word_that_was_erased_is_in_no_table(loaded_once: Connection) -> None:
         found = db.execute("select source from ragdb.search(%s, 'osloburgh')", (corpus,))
         assert found.fetchall() == [("lee.md",)]
         assert db.execute("select * from ragdb.check_corpus(%s)", (corpus,)).fetchall() == []
+        db.execute("select ragdb.drop_corpus(%s)", (corpus,))
+        db.execute("select ragdb.erase_traces(%s, 'the tenant left')", (corpus,))
+        assert having("osloburgh") == having("zanzibarvil") == set()
