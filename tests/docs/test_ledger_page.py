@@ -93,6 +93,28 @@ def test_a_third_party_sees_that_a_trace_and_its_texts_are_those_of_the_ledger(
             assert program["other_texts"](shown, texts | {first: "gifts"}) == [first]
 
 
+def test_a_third_party_sees_what_was_reranked_and_returned(run: Run, clone: str) -> None:
+    program: dict[str, Any] = {}
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    exec(code, program)
+    with psycopg.connect(clone, autocommit=True) as connection:
+        db = ragdb.Database(connection)
+        db.add(["refunds are paid", "refunds"], corpus="docs")
+        hits = db.retrieve("docs", "refunds", 2)
+        db.bind_reranker("tiny", "/models/tiny", "ab" * 32)
+        db.record_rerank(hits.trace_id, "tiny", [h.chunk_id for h in hits], [0.25, 1.0], 1)
+        db.seal_ledger()
+        entry = db.ledger_entry("rerank", str(hits.trace_id))
+        shown = json.loads(run("trace", "show", hits.trace_id, "--json").stdout)
+        ((reranks,),) = connection.execute(
+            "select json_agg(r) from ragdb.trace_reranks(%s) r", (hits.trace_id,)
+        ).fetchall()
+        assert program["trace_hash"](shown) == shown["trace_hash"]
+        assert program["rerank_hash"](shown["trace_hash"], reranks) == entry.hash.hex()
+        reranks[1]["is_returned"] = True
+        assert program["rerank_hash"](shown["trace_hash"], reranks) != entry.hash.hex()
+
+
 @pytest.mark.parametrize("rule", ["0x00", "0x01", "cosignature/v1", "c2sp.org/tlog-proof@v1"])
 def test_the_page_says_what_is_hashed_and_signed(rule: str) -> None:
     assert rule in PAGE
