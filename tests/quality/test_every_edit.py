@@ -43,6 +43,8 @@ PASSED_OVER = {
     "corpora": {
         "chunks", "languages", "lexeme_count", "next_chunk_no", "next_doc_no", "next_term_id",
         "optimized_to", "parts", "size_bytes", "token_count", "updated_at", "version_xid",
+        # which transaction imports it, for as long as that runs
+        "import_xid",
         # by which a corpus is said to need a repair; `ragdb doctor --deep` looks at its chunks
         "analysed_by",
         # raised: more may have been written than there is; one that is too low is found
@@ -81,6 +83,13 @@ NOT_TRIED = {
         "alembic_version", "http_tokens", "installed_code", "rerankers", "role_bindings",
         "role_quotas", "settings",
     ),
+}  # fmt: skip
+# what a column is made that is null
+FILLED = {
+    "int2": "0", "int4": "0", "int8": "0", "oid": "10", "float8": "0.5", "float4": "0.5",
+    "bool": "true", "text": "'x'", "uuid": "gen_random_uuid()", "xid8": "'1'",
+    "interval": "'1 day'", "timestamptz": "now()", "bytea": "sha256('')", "tsvector": "'x:1'",
+    "jsonb": "'null'", "_text": "'{}'", "_uuid": "'{}'", "_bytea": "'{}'",
 }  # fmt: skip
 JOINED = [{"parent": uuid(p), "child": uuid(c)} for p, c in ((1, 3), (2, 4))]
 VALUES = {
@@ -151,7 +160,7 @@ def passes(db: Connection, statement: str) -> bool | None:
 
 
 def statements(db: Connection, table: str) -> Iterator[tuple[str, list[str]]]:
-    """What is done to a table, and by which statements: the first that is not refused counts."""
+    """What is done to a table, and by which statements: each that is not refused counts."""
     columns: dict[str, str] = dict(
         db.execute(
             "select attname, t.typname from pg_attribute a join pg_type t on t.oid = a.atttypid"
@@ -176,6 +185,10 @@ def statements(db: Connection, table: str) -> Iterator[tuple[str, list[str]]]:
                 f' where y."{column}" is not null order by y limit 1)'
                 f' and ({value}) is distinct from x."{column}"'
                 for value in values
+            ]
+            + [
+                f'update ragdb.{table} x set "{column}" = {FILLED[kind]} where {the_row}'
+                f' where y."{column}" is null order by y limit 1)'
             ],
         )
         copied = [VALUES[kind].format(f'x."{c}"') if c == column else f'x."{c}"' for c in columns]
@@ -195,8 +208,7 @@ def statements(db: Connection, table: str) -> Iterator[tuple[str, list[str]]]:
 def test_no_edit_of_one_row_of_evidence_passes(whole: Connection, table: str) -> None:
     passed = set()
     for what, ways in statements(whole, table):
-        seen = next((p for p in (passes(whole, way) for way in ways) if p is not None), None)
-        if seen:
+        if any(passes(whole, way) for way in ways):
             passed.add(what)
     assert passed == PASSED_OVER.get(table, set())
 
