@@ -78,13 +78,15 @@ return ragdb_internal.record_act(row(null, null, record_deletion.act, null, null
   (corpus).corpus_id, null, null, record_deletion.documents, record_deletion.reason
   )::ragdb.ledger_acts);
 
--- Tells whether an act says that a document of this event was deleted.
+-- Tells whether an act says that a document of this event was deleted. Not one of an erasure, which
+-- names what an admin likes: a document would be called deleted that is there.
 create or replace function ragdb_internal.is_deleted_on_record(corpus_id integer, event_id uuid)
 returns boolean
 language sql stable parallel safe
 return exists (
-  select from ragdb.ledger_acts a where a.entries @> array[ragdb_internal.document_entry(
-    is_deleted_on_record.corpus_id, is_deleted_on_record.event_id::text)]);
+  select from ragdb.ledger_acts a where a.act <> 'erasure'
+    and a.entries @> array[ragdb_internal.document_entry(
+      is_deleted_on_record.corpus_id, is_deleted_on_record.event_id::text)]);
 
 -- Records that a corpus was dropped with what hangs from it.
 create or replace function ragdb_internal.record_corpus_dropped(corpus ragdb.corpora) returns void

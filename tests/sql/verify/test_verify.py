@@ -596,6 +596,20 @@ def test_reads_that_are_recorded_no_more_without_an_event_are_found(db: Connecti
             assert finding.endswith("was set to off, and no event says by whom")
 
 
+def test_an_erasure_of_what_is_no_row_of_the_ledger_says_nothing_of_a_document(
+    db: Connection,
+) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    db.execute("select ragdb.put_text('docs', 'a.md', 'A text.')")
+    db.execute(
+        "select ragdb.record_erasure(array['document:' || corpus_id || '/' || event_id], 'mine')"
+        " from ragdb.events"
+    )
+    assert found(db, "verify(checks => '{documents}')") == []
+    db.execute("select ragdb.delete_source('docs', 'a.md')")
+    assert found(db, "verify(checks => '{documents,ledger}')") == []
+
+
 def test_a_personal_corpus_of_another_role_than_made_it_is_found(db: Connection) -> None:
     said = "select finding from ragdb.verify(true, '{rights}') where place = 'corpus personal'"
     db.execute("create role once in role ragdb_writer; grant once to current_user; set role once")
