@@ -102,6 +102,7 @@ returns ragdb_internal.verified
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 begin
   return ragdb_internal.verified_rows('history', array(
