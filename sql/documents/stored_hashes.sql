@@ -40,7 +40,7 @@ return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
 create or replace function ragdb_internal.stored_bytes(chunk ragdb.chunks) returns bytea
 language sql stable parallel safe
 return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
-  || pg_catalog.int4send(case chunk.page when 0 then -1 else coalesce(chunk.page, 0) end)
+  || pg_catalog.int4send((case chunk.page when 0 then -1 else coalesce(chunk.page, 0) end)::integer)
   || pg_catalog.int4send(chunk.start_offset) || pg_catalog.int4send(chunk.end_offset)
   || pg_catalog.int4send(chunk.token_count)
   || chunk.content_hash || ragdb_internal.packed(chunk.chunk_id)
