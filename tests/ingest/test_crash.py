@@ -205,8 +205,8 @@ def test_the_check_sees_acknowledged_documents_that_are_lost(killable: Path) -> 
     try:
         for _ in range(5):
             crashes.interrupt("-c synchronous_commit=off")
-            if wrong := crashes.recover():
-                assert any("lost: ['docs/" in line for line in wrong)
+            # under load only the record of a search may be lost at first, or a document's new text
+            if any("lost: ['docs/" in line for line in crashes.recover()):
                 return
     finally:
         with psycopg.connect(embedded.start(killable), autocommit=True) as admin:
