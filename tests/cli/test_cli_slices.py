@@ -186,7 +186,6 @@ GOOD = {"id": uuid(9), "session": "good", "role": "user", "text": "Fine."}
             "cycle",
         ),
         ([{"id": uuid(1), "text": "x"}, {"id": uuid(1), "text": "y"}], "two turns"),
-        ([{"id": uuid(1), "text": "  "}], "blank"),
         ([{"id": "x" * 501, "text": "x"}], "id is not a text"),
         ([{"id": uuid(1), "text": "x", "salience": 7}], "salience"),
     ],
