@@ -25,6 +25,7 @@ from ragdb.readers.messages import (
 )
 
 IDS = (*SESSION_KEYS, "id", "_id", "uuid")
+_HELD = {"text", "files", "attachments", "blocks"}  # by a message of a channel
 _SECONDS = re.compile(r"1\d{9}(\.\d{1,6})?")  # since 1970, from 2001 to 2033
 _ESCAPED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # by Slack, and nothing else
 
@@ -168,8 +169,9 @@ def _chatgpt(nodes: Any, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _claude(messages: Any, _: dict[str, Any]) -> Iterator[dict[str, Any]]:
     said = _objects(messages, "chat_messages")
-    ids = {one.get("uuid") for one in said}
-    for one in said:
+    ids = {one["uuid"] for one in said if isinstance(one.get("uuid"), str)}
+    parents = [_known(one.get("parent_message_uuid"), ids) for one in said]
+    for one, parent in zip(said, parents, strict=True):
         if not is_role(one.get("sender")):
             _broken("a message has no sender")
         text = one.get("text")
@@ -181,10 +183,14 @@ def _claude(messages: Any, _: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "created_at": one.get("created_at"),
             "text": "\n\n".join([text, *_pasted(one.get("attachments"))]).strip(),
         }
-        if "parent_message_uuid" in one:
-            parent = one["parent_message_uuid"]
-            message["parent_id"] = parent if parent in ids else None
+        if any(parents):
+            message["parent_id"] = parent
         yield message
+
+
+def _known(id: Any, ids: set[str]) -> str | None:
+    """An id that a message of the conversation has; null for any other."""
+    return id if isinstance(id, str) and id in ids else None
 
 
 def _pasted(attachments: Any) -> Iterator[str]:
@@ -226,8 +232,9 @@ def _is_of_channel(one: Any) -> bool:
         return False
     names = (one.get(key) for key in ("user", "username", "bot_id"))
     is_said = isinstance(one.get("text"), str) and any(isinstance(name, str) for name in names)
-    # some are of nobody, and some have files alone
-    return bool(_SECONDS.fullmatch(str(one["ts"]))) and (is_said or one.get("type") == "message")
+    # some are of nobody, and some have files alone; a record of a log may be a message, too
+    is_message = one.get("type") == "message" and bool(_HELD & one.keys())
+    return bool(_SECONDS.fullmatch(str(one["ts"]))) and (is_said or is_message)
 
 
 def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -238,11 +245,10 @@ def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """
     first: dict[str, str] = {}
     before = None
+    known: set[tuple[str, str | None, str]] = set()
     times: Counter[str] = Counter()
     for one in sorted(said, key=lambda one: float(one["ts"])):
         at = str(one["ts"])
-        times[at] += 1
-        id = at if times[at] == 1 else f"{at}-{times[at]}"
         began = first.get(str(one.get("thread_ts")))
         profile = one.get("user_profile")
         names = [one.get("username"), one.get("user"), one.get("bot_id")]
@@ -253,13 +259,17 @@ def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             text = _attached(one.get("attachments"))
         for written, meant in _ESCAPED:
             text = text.replace(written, meant)
-        if not text.strip():
+        speaker = next((name for name in names if name and isinstance(name, str)), None)
+        if not text.strip() or (at, speaker, text) in known:
             continue
+        known.add((at, speaker, text))
+        times[at] += 1
+        id = at if times[at] == 1 else f"{at}-{times[at]}"
         yield {
             "id": id,
             "parent_id": began or before,
             "role": "user",
-            "speaker": next((name for name in names if name and isinstance(name, str)), None),
+            "speaker": speaker,
             "created_at": float(one["ts"]),
             "text": text,
         }

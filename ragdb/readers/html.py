@@ -23,16 +23,21 @@ _TEXT = ConversionOptions(
     skip_images=True,
     extract_metadata=False,
     preprocessing=PreprocessingOptions(remove_forms=False, remove_navigation=False),
-    exclude_selectors=["nav", "header[role=banner]", "select"],
+    exclude_selectors=["nav", "header[role=banner]", "select", "datalist"],
 )
 _HEAD = ConversionOptions(skip_images=True)
+_MARK = re.compile(
+    r"<!--|-->|</?(?:header|main|section|article|ul|ol|a|script|style)\b", re.IGNORECASE
+)
+_UNREAD = {"<!--": "-->", "<script": "</script", "<style": "</style"}
+_MENU = 3  # links
 
 
 def read(html: str) -> Content:
     """Title, language and base are those of the head."""
     body = _BODY.search(html)
     head = convert(html[: min(body.end() if body else _MAX_HEAD, _MAX_HEAD)], _HEAD).metadata
-    result = convert(html, _TEXT)
+    result = convert(_without_menus(html), _TEXT)
     if any(str(warning.kind) == "depth_limit_exceeded" for warning in result.warnings):
         raise ReadError("malformed", "its elements are nested too deeply", "flatten the HTML")
     text, replaced = clean(tables.with_headers(_ITSELF.sub("", newlines(result.content or ""))))
@@ -55,3 +60,32 @@ def _joined(base: str, target: str) -> str:
         return urljoin(base, target)
     except ValueError:
         return target
+
+
+def _without_menus(html: str) -> str:
+    """The page without the lists of links in its headers outside of sections."""
+    kept, begin, sections, lists, links = [0], 0, 0, 0, 0
+    menus: list[int] | None = None  # where those of a header begin and end
+    until = ""
+    for match in _MARK.finditer(html):
+        mark = match[0].lower()
+        name, step = mark.strip("</"), -1 if mark.startswith("</") else 1
+        if until:
+            until = until if mark != until else ""
+        elif mark in _UNREAD:
+            until = _UNREAD[mark]
+        elif name in ("main", "section", "article"):
+            sections = max(sections + step, 0)
+        elif name == "header" and not sections:
+            kept += (menus or []) if step < 0 else []
+            menus, lists = None if step < 0 else [], 0
+        elif menus is not None and name == "a":
+            links += step > 0
+        elif menus is not None and name in ("ul", "ol"):
+            if step > 0 and not lists:
+                begin, links = match.start(), 0
+            lists = max(lists + step, 0)
+            if step < 0 and not lists and links >= _MENU:
+                menus += [begin, html.find(">", match.end()) + 1]
+    kept.append(len(html))
+    return "".join(html[a:b] for a, b in zip(kept[::2], kept[1::2], strict=True))

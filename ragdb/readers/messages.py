@@ -36,6 +36,11 @@ _SAID_AT = ("created_at", "created_date")
 _MAYBE_SAID_AT = ("create_time", "timestamp")  # of one that is something else nothing is kept
 _COUNT = re.compile(r"\d{9,19}(\.\d+)?")
 _SOONEST = 1e11  # a greater count is not of seconds: that of seconds would be the year 5138
+_LATER = 1e8  # a smaller count may be of the seconds of a recording: it would be of 1973 or before
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d?:\d\d(:\d\d(\.\d{1,9})?)?( ?[AP]M)?( ?(Z|UTC|[+-]\d\d(:?\d\d)?))?)?",
+    re.IGNORECASE,
+)
 
 
 def is_role(given: Any) -> bool:
@@ -233,8 +238,10 @@ def _said_at(record: dict[str, Any]) -> Any:
     if given is not None:
         return _time(given)
     for key in _MAYBE_SAID_AT:
-        made = _time(record.get(key))
-        if isinstance(made, str) and re.match(r"\d{4}-", made):
+        given = record.get(key)
+        made = _time(given)
+        is_small = isinstance(given, int | float) and abs(given) < _LATER
+        if not is_small and isinstance(made, str) and _TIME.fullmatch(made):
             return made
     return None
 

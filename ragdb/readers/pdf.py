@@ -154,5 +154,5 @@ def _keeps_hyphen(begin: str, end: str, said: Mapping[str, int]) -> bool:
     if whole != hyphened:
         return hyphened > whole
     # else it is the mark of a line end where it may be: before a letter of the same case
-    is_of_one_case = end[0].islower() or (begin.isupper() and end[0].isupper())
+    is_of_one_case = end[0].islower() or (begin.isupper() and end.isupper())
     return begin.startswith("-") or not is_of_one_case

@@ -73,14 +73,13 @@ def _are_names(first: Sequence[str], below: Sequence[str]) -> bool:
     if not all(_COUNT.fullmatch(first[n]) for n in numbers):
         return False
     said = [int(first[n]) for n in numbers]
+    are_years = all(_YEAR.fullmatch(first[n]) for n in numbers)
     if len(said) > 2 and all(after - before == 1 for before, after in pairwise(said)):
-        return True
+        # one that begins at 1 stands beside a name: a matrix may begin so too
+        return are_years or said[0] == 0 or (said[0] == 1 and len(numbers) < len(first))
     is_year = [n < len(below) and _YEAR.fullmatch(below[n]) is not None for n in numbers]
-    return (
-        all(_YEAR.fullmatch(first[n]) for n in numbers)
-        and len(set(said)) == len(said)
-        and (not all(is_year))
-    )
+    is_in_order = sorted(set(said)) in (said, said[::-1])
+    return are_years and is_in_order and len(said) > 1 and not all(is_year)
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -182,6 +182,21 @@ def test_html_keeps_what_a_form_and_a_header_enclose() -> None:
     assert document.headings == ((0, ("Saws",)),)
 
 
+def test_html_leaves_out_the_menu_of_a_header() -> None:
+    """As of the manual of Node.js, whose pages have a hundred links there."""
+    links = "<li><a href=/a>A</a><ul><li><a href=/b>B</a></ul><li><a href=/c>C</a>"
+    page = (
+        f"<body><!-- <header> --><script>'<header>'</script><header><h1>Saws</h1><ul>{links}</ul>"
+        f"<ol><li>By <a href=/ann>Ann</a></ol></header><ul>{links}</ul><article><header><ul>"
+        f"{links.replace('A<', 'X<')}</ul></header><input list=a><datalist id=a><option>Red"
+        "</datalist></article>"
+    )
+    [document] = read(page.encode(), "a.html")
+    body = "- [A](/a)\n  * [B](/b)\n- [C](/c)"
+    said = f"# Saws\n\n1. By [Ann](/ann)\n\n{body}\n\n{body.replace('[A]', '[X]')}"
+    assert document.text.strip() == said
+
+
 @pytest.mark.parametrize("sign", "¶#§\u200b")
 def test_a_heading_is_read_without_the_link_to_itself(sign: str) -> None:
     link = f'<a class="headerlink" href="#saws-()" title="Link to this">{sign}</a>'
@@ -255,14 +270,15 @@ def test_a_hyphen_at_a_line_end_stays_where_it_is_part_of_the_word() -> None:
     """By how the document writes the word elsewhere; else by the letters around it."""
     words = (
         "non-existing ASN encapsulates up-to-date it, and non- existing, in CMAC- 64, and --no- "
-        "blobs, ChaCha- Poly, encap- sulates, gen- erates, SE- QUENCE, up- to-date."
+        "blobs, ChaCha- Poly, EU- Rat, encap- sulates, gen- erates, SE- QUENCE, up- to-date."
     )
     pages = [("Words", words.replace("- ", "-\n\n")), ("More", "To re-\n\nturn")]
     [document] = read(pdf(pages, "Hyphens"), "a.pdf")
     said = " ".join(document.text.split())
     assert said == (
         "Words non-existing ASN encapsulates up-to-date it, and non-existing, in CMAC-64, and "
-        "--no-blobs, ChaCha-Poly, encapsulates, generates, SEQUENCE, up-to-date. More To return"
+        "--no-blobs, ChaCha-Poly, EU-Rat, encapsulates, generates, SEQUENCE, up-to-date. More To "
+        "return"
     )
     assert [page for _, page in document.pages] == [1, 2]
     assert document.text[document.pages[1][0] :].startswith("More")

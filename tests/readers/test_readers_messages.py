@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ragdb.readers import conversation
+from ragdb.readers.read import read
 from tests.readers.test_readers_chats import CHANNEL, CLAUDE, read_as, said
 
 ASKED: dict[str, Any] = {"id": 1, "role": "user", "content": "What is six by seven?"}
@@ -105,9 +106,19 @@ def test_a_time_has_the_names_that_chats_give_it(field: str) -> None:
     assert one["messages"][0]["created_at"] == "2025-01-01T00:00:00Z"
 
 
-def test_what_is_called_a_time_and_is_none_is_not_kept() -> None:
-    (one,) = read_as([ASKED | {"timestamp": "yesterday"}, FOUND | {"timestamp": {"day": 1}}])
+@pytest.mark.parametrize(
+    "given", ["yesterday", {"day": 1}, 12.5, 0, "2025-Q1", "2025-01-15, 3:04 PM", "2025-1-5 at 3"]
+)
+def test_what_is_called_a_time_and_is_none_is_not_kept(given: Any) -> None:
+    """It may be of a recording, or be written so that the database would refuse it."""
+    (one,) = read_as([ASKED | {"timestamp": given}, FOUND])
     assert all("created_at" not in message for message in one["messages"])
+
+
+@pytest.mark.parametrize("given", ["2025-01-15 3:04 PM", "2025-01-15", "2025-01-15T03:04:05.5+01"])
+def test_a_time_may_be_written_in_other_ways(given: str) -> None:
+    (one,) = read_as([ASKED | {"timestamp": given}, FOUND])
+    assert one["messages"][0]["created_at"] == given
 
 
 def test_what_was_pasted_as_a_file_is_said() -> None:
@@ -140,6 +151,27 @@ def test_an_answer_that_was_asked_for_again_stands_beside_the_first() -> None:
         ("4", "1"),
         ("5", "4"),
     ]
+
+
+@pytest.mark.parametrize("parent", [None, {"uuid": 1}, uuid(7)])
+def test_messages_that_know_no_parent_follow_each_other(parent: Any) -> None:
+    messages = [claude(n, "So.", parent_message_uuid=parent) for n in (1, 2)]
+    (one,) = read_as([CLAUDE | {"chat_messages": messages}])
+    assert [(i[-1], before and before[-1]) for i, before, *_ in said(one)] == [
+        ("1", None),
+        ("2", "1"),
+    ]
+
+
+def test_records_of_a_log_are_not_messages_of_a_channel() -> None:
+    log = [{"type": "message", "ts": 1735689600 + n, "msg": "up"} for n in (0, 1)]
+    (document,) = read(json.dumps(log).encode(), "log.json")
+    assert "msg: up" in document.text
+
+
+def test_a_message_of_a_channel_that_was_exported_twice_is_one() -> None:
+    (one,) = read_as([*CHANNEL, *CHANNEL], "2025-01-01.json")
+    assert said(one) == said(read_as(CHANNEL, "2025-01-01.json")[0])
 
 
 def test_what_programs_say_in_a_channel_is_said() -> None:

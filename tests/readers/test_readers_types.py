@@ -177,6 +177,10 @@ def test_the_cells_of_a_csv_file_are_those_that_were_written(delimiter: str, say
         ("Ann,2001", "Bob,2001", None),
         ("saw,12,3", "drill,20,4", None),
         ("saw,1,2", "drill,1,1", None),
+        ("Apples,1500", "Pears,300", None),
+        ("saw,3,4,5", "drill,1,2,2", None),
+        ("1,2,3", "4,5,6", None),
+        ("Rome,1950,1600,1700", "Oslo,900,20,5", None),
     ],
 )
 def test_years_and_counts_above_a_table_name_its_columns(
