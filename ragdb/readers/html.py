@@ -27,7 +27,7 @@ _TEXT = ConversionOptions(
 )
 _HEAD = ConversionOptions(skip_images=True)
 _MARK = re.compile(
-    r"<!--|-->|</?(?:header|main|section|article|ul|ol|a|script|style)\b", re.IGNORECASE
+    r"(<!--|-->|</?(?:header|main|section|article|ul|ol|a|script|style)\b)\s*>?", re.IGNORECASE
 )
 _UNREAD = {"<!--": "-->", "<script": "</script", "<style": "</style"}
 _MENU = 3  # links
@@ -68,7 +68,7 @@ def _without_menus(html: str) -> str:
     menus: list[int] | None = None  # where those of a header begin and end
     until = ""
     for match in _MARK.finditer(html):
-        mark = match[0].lower()
+        mark = match[1].lower()
         name, step = mark.strip("</"), -1 if mark.startswith("</") else 1
         if until:
             until = until if mark != until else ""
@@ -86,6 +86,6 @@ def _without_menus(html: str) -> str:
                 begin, links = match.start(), 0
             lists = max(lists + step, 0)
             if step < 0 and not lists and links >= _MENU:
-                menus += [begin, html.find(">", match.end()) + 1]
+                menus += [begin, match.end()]
     kept.append(len(html))
     return "".join(html[a:b] for a, b in zip(kept[::2], kept[1::2], strict=True))
