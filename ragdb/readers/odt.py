@@ -48,7 +48,7 @@ def _write(element: Element, made: list[str], depth: int, *, in_note: bool = Fal
     if depth > _MAX_DEPTH:
         raise ReadError("malformed", f"its elements nest deeper than {_MAX_DEPTH}", "flatten it")
     called = xml.name(element)
-    if called in _GONE:
+    if called in _GONE or (called == "title" and "svg" in element.tag):  # of a picture
         return
     if called in _SPACES:
         made.append(_SPACES[called])

@@ -97,7 +97,8 @@ def test_odt_keeps_what_is_in_text_boxes_and_a_note_in_its_sentence() -> None:
         "<text:p>Of 2020.</text:p><text:p>Or so.</text:p></text:note-body></text:note> cuts."
         '</text:p><text:p><draw:frame xmlns:draw="urn:draw">'
         "<draw:text-box><text:p>Picture 1: a saw</text:p></draw:text-box>"
-        "<draw:image><text:p>of the picture</text:p></draw:image></draw:frame></text:p>"
+        "<draw:image><text:p>of the picture</text:p></draw:image>"
+        '<svg:title xmlns:svg="urn:svg">saw.png</svg:title></draw:frame></text:p>'
     )
     [document] = read(odt(body), "a.odt")
     assert document.text.strip() == "A saw (Of 2020. Or so.) cuts.\n\nPicture 1: a saw"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.conftest import Connection
 from tests.documents import document
 from tests.sql.conversations import conversation, message, put, uuid
-from tests.sql.graph.test_graph_growth import append
+from tests.sql.graph.test_graph_growth import append, rows_touched
 
 ALONE, REFERRED = 0.5, 0.55
 
@@ -84,3 +85,21 @@ def test_a_reference_from_another_session_goes_when_its_turn_is_said_no_more(
     talk.execute("select ragdb.add_edges('chat', %s)", (json.dumps(given),))
     put(talk, "chat", conversation([message(11), message(13, [11])], "s2"))
     assert [salience(talk, n) for n in (1, 21)] == [ALONE, ALONE]
+
+
+def test_a_reference_to_a_turn_that_has_many_does_not_weigh_it(clone: str) -> None:
+    with psycopg.connect(clone) as own:  # the rows of a transaction are counted
+        own.execute("select ragdb.create_corpus('chat')")
+        put(own, "chat", conversation([message(1), message(2, [1])]))
+        read = []
+        for size in range(1, 4):
+            given = [
+                document(f"{size}-{n}.md", ["See that."], links=[(0, "chat.jsonl#s1")])
+                for n in range(100)
+            ]
+            own.execute("select ragdb.put_documents('chat', %s)", (json.dumps(given),))
+            before = rows_touched(own)
+            own.execute("select ragdb.delete_document('chat', %s)", (f"{size}-1.md",))
+            read.append(rows_touched(own)[0] - before[0])
+        assert salience(own) == 0.65
+    assert read[2] - read[0] < 2 * 200
