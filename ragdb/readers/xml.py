@@ -71,9 +71,9 @@ def read(data: bytes) -> Content:
             if called in _TITLES and text and not said:
                 flush()
                 built.heading(max(depth, 1), text)
-            elif not children and called in _MARKED and _TAG.search(text):
+            elif not children and called in _MARKED and (marked := _marked(element.text or "")):
                 flush()
-                built.add(html.read(element.text or ""))
+                built.add(marked)
             elif mixed and children:
                 flush()
                 built.block(text)
@@ -88,3 +88,11 @@ def read(data: bytes) -> Content:
     flush()
     title = next((e.text for e in root.iter() if name(e) == "title" and e.text), None)
     return built.content(title=one_line(title))
+
+
+def _marked(text: str) -> Content | None:
+    """The HTML that a feed writes in an element; null where it is none, or cannot be read."""
+    try:
+        return html.read(text) if _TAG.search(text) else None
+    except ReadError:
+        return None

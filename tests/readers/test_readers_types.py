@@ -131,6 +131,14 @@ def test_html_in_a_feed_is_read_as_html() -> None:
     assert document.links == ((document.text.index("[sharp]"), "a"),)
 
 
+def test_an_entry_of_a_feed_that_cannot_be_read_as_html_is_text() -> None:
+    deep = "&lt;div&gt;" * 5000 + "Saws" + "&lt;/div&gt;" * 5000
+    feed = f"<rss><description>{deep}</description><item>Drills</item></rss>"
+    [document] = read(feed.encode(), "a.rss")
+    assert "Saws" in document.text
+    assert "Drills" in document.text
+
+
 def test_a_message_of_an_mbox_is_a_document() -> None:
     one, two = read(MBOX, "a.mbox")
     assert (one.fragment, one.title) == ("1@e.org", "Saw")
