@@ -19,7 +19,8 @@ begin atomic
   where n.node in ('source', 'chunking') and n.corpus is null
   union all
   select ragdb_internal.breach(u.rule, n, 'corpus', array[ragdb_internal.quote(n.corpus)],
-    ragdb_internal.nearest_name(n.corpus, (declared).corpora), 'unknown-corpus')
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by n.node_no),
+      n.corpus, (declared).corpora), 'unknown-corpus')
   from pg_catalog.unnest(items) n
     join (values
       ('source', 'rag-source-missing-corpus'),
@@ -84,7 +85,8 @@ begin atomic
   select ragdb_internal.breach('rag-source-media-unknown', s.item, 'media',
     array[ragdb_internal.quote(s.keys ->> 'media'),
       pg_catalog.array_to_string(ragdb_internal.source_formats(), ', ')],
-    ragdb_internal.nearest_name(s.keys ->> 'media', ragdb_internal.source_formats()))
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by (s.item).node_no),
+      s.keys ->> 'media', ragdb_internal.source_formats()))
   from sources s
   where pg_catalog.strpos(s.keys ->> 'media', '/') = 0
     and pg_catalog.lower(s.keys ->> 'media' collate "C") <> all (ragdb_internal.source_formats())
@@ -119,7 +121,7 @@ begin atomic
   )
   select ragdb_internal.breach('rag-chunking-unknown-source', c.item, 'source',
     array[ragdb_internal.quote(c.source), ragdb_internal.quote(c.corpus)],
-    ragdb_internal.nearest_name(c.source,
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by (c.item).node_no), c.source,
       array(select s.name from sources s where s.corpus = c.corpus)))
   from chunkings c
   where c.keys ? 'source' and c.corpus is not null

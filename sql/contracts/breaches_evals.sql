@@ -46,7 +46,8 @@ begin atomic
   )
   select ragdb_internal.breach('rag-assert-kind-invalid', a.item, 'kind',
     array[ragdb_internal.quote(a.keys ->> 'kind')],
-    ragdb_internal.nearest_name(a.keys ->> 'kind', array(select k.name from kinds k)),
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by (a.item).node_no),
+      a.keys ->> 'kind', array(select k.name from kinds k)),
     'unknown-kind')
   from assertions a where a.name is null
   union all

@@ -15,7 +15,7 @@ begin atomic
   union all
   select ragdb_internal.breach('contract-unknown-node', n,
     details => array[ragdb_internal.quote(n.node)],
-    nearest => ragdb_internal.nearest_name(n.node,
+    nearest => ragdb_internal.meant_name(pg_catalog.row_number() over (order by n.node_no), n.node,
       array(select p.node from ragdb_internal.contract_parents() p)))
   from pg_catalog.unnest(items) n
   where n.is_sound and n.node not in (select p.node from ragdb_internal.contract_parents() p)
@@ -83,7 +83,8 @@ begin atomic
   )
   select ragdb_internal.breach('contract-unknown-key', g.item, g.key,
     array[ragdb_internal.quote(g.key)],
-    ragdb_internal.nearest_name(g.key,
+    ragdb_internal.meant_name(
+      pg_catalog.row_number() over (order by (g.item).node_no, g.key), g.key,
       array(select a.key from allowed a where a.node = (g.item).node)))
   from given g where not g.is_known
   union all
@@ -91,7 +92,9 @@ begin atomic
     array[g.key, ragdb_internal.quote(g.value), g.low::text, g.high::text,
       case g.type when 'metric' then ragdb_internal.listed_metrics()
         else pg_catalog.array_to_string(g.choices, ', ') end],
-    case g.type when 'choice' then ragdb_internal.nearest_name(g.value, g.choices) end,
+    case g.type when 'choice' then ragdb_internal.meant_name(
+      pg_catalog.row_number() over (partition by g.type order by (g.item).node_no, g.key),
+      g.value, g.choices) end,
     'not-' || g.type)
   from given g
   where g.is_known and not (g.key = 'chunks' and g.value = '')

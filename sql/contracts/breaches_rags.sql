@@ -15,7 +15,8 @@ begin atomic
   )
   select ragdb_internal.breach('rag-retriever-unknown-embed', r.item, 'embed',
     array[ragdb_internal.quote(r.embed)],
-    ragdb_internal.nearest_name(r.embed, array(select e.name from embeds e)))
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by (r.item).node_no),
+      r.embed, array(select e.name from embeds e)))
   from retrievers r
   where r.keys ? 'embed' and not exists (select from embeds e where e.name = r.embed)
   union all
@@ -49,12 +50,14 @@ begin atomic
   from parts p where p.rag is null
   union all
   select ragdb_internal.breach(p.unknown, p.item, 'rag', array[ragdb_internal.quote(p.rag)],
-    ragdb_internal.nearest_name(p.rag, (declared).rags), 'unknown-rag')
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by (p.item).node_no),
+      p.rag, (declared).rags), 'unknown-rag')
   from parts p where p.rag is not null and p.rag <> all ((declared).rags)
   union all
   select ragdb_internal.breach('rag-unknown-retriever', n, 'retriever',
     array[ragdb_internal.quote(n.keys ->> 'retriever')],
-    ragdb_internal.nearest_name(n.keys ->> 'retriever', (declared).retrievers),
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by n.node_no),
+      n.keys ->> 'retriever', (declared).retrievers),
     'unknown-retriever')
   from pg_catalog.unnest(items) n
   where n.node = 'rag' and (n.keys ->> 'retriever') ~ '\S'

@@ -57,6 +57,9 @@ begin atomic
     select n as item, n.rag, n.parent_no, n.keys, n.keys ->> 'retriever' as retriever,
       n.keys ->> 'queryParam' as query_param
     from pg_catalog.unnest(items) n where n.node = 'retrieve'
+  ), params as materialized (
+    select n.parent_no, pg_catalog.array_agg(n.name) as names
+    from pg_catalog.unnest(items) n where n.node = 'param' group by n.parent_no
   )
   select ragdb_internal.breach('mcp-retrieve-target-required', r.item)
   from retrieves r where not r.keys ?| '{rag,retriever}'
@@ -66,11 +69,14 @@ begin atomic
   union all
   select ragdb_internal.breach('mcp-retrieve-unknown-retriever', r.item, 'retriever',
     array[ragdb_internal.quote(r.retriever)],
-    ragdb_internal.nearest_name(r.retriever, (declared).retrievers))
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by (r.item).node_no),
+      r.retriever, (declared).retrievers))
   from retrieves r where r.keys ? 'retriever' and r.retriever <> all ((declared).retrievers)
   union all
   select ragdb_internal.breach('mcp-retrieve-unknown-rag', r.item, 'rag',
-    array[ragdb_internal.quote(r.rag)], ragdb_internal.nearest_name(r.rag, (declared).rags))
+    array[ragdb_internal.quote(r.rag)],
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by (r.item).node_no),
+      r.rag, (declared).rags))
   from retrieves r where r.keys ? 'rag' and r.rag <> all ((declared).rags)
   union all
   select ragdb_internal.breach('mcp-retrieve-query-required', r.item)
@@ -81,11 +87,10 @@ begin atomic
   union all
   select ragdb_internal.breach('mcp-retrieve-query-param-unknown', r.item, 'queryParam',
     array[ragdb_internal.quote(r.query_param)],
-    ragdb_internal.nearest_name(r.query_param, p.names))
-  from retrieves r
-    cross join lateral (select array(select p.name from pg_catalog.unnest(items) p
-      where p.node = 'param' and p.parent_no = r.parent_no and p.name is not null) as names) p
-  where r.keys ? 'queryParam' and r.query_param <> all (p.names);
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by (r.item).node_no),
+      r.query_param, p.names))
+  from retrieves r left join params p on p.parent_no = r.parent_no
+  where r.keys ? 'queryParam' and r.query_param <> all (coalesce(p.names, '{}'));
 end;
 
 -- Returns the retrieves whose output is unknown, or does not carry the citations and sources that

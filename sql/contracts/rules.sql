@@ -21,6 +21,13 @@ language sql immutable parallel safe
 return row(rule, coalesce(words, rule), (item).node_no, key, ragdb_internal.node_title(item),
   details, nearest)::ragdb_internal.breach;
 
+-- Returns the name that is nearest to what the nth breach of a rule names; only of the first
+-- 20. Each is compared with all names, and of thousands that are wrong one thing is wrong.
+create or replace function ragdb_internal.meant_name(nth bigint, word text, names text[])
+  returns text
+language sql immutable parallel safe
+return case when nth <= 20 then ragdb_internal.nearest_name(word, names) end;
+
 -- Lists the words of the rules of contracts: severity (error or warning), message and hint. %1$s is
 -- the node, %2$s and so on are the details of the breach. A breach that knows the nearest name asks
 -- whether that was meant, in place of the hint. Words that several rules share, or that one rule

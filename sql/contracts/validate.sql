@@ -4,10 +4,12 @@
 -- Returns the best score of each of the last 1,000 recorded retrievals of a corpus in a mode; where
 -- one found nothing, the threshold (below) that its best score did not reach. What a threshold has
 -- to be compared with: the scores of what ranked first lately. A retrieval that found nothing has
--- none, and tells that its best score was below the threshold it had.
+-- none, and tells that its best score was below the threshold it had. The hits of a thousand
+-- retrievals are looked up: there may be millions of others.
 create or replace function ragdb_internal.top_scores(corpus_id integer, mode text)
 returns table (score float8, below float8)
 language sql stable parallel safe
+set enable_nestloop = on
 begin atomic
   select h.score, case when h.score is null then t.min_score end
   from (
@@ -66,7 +68,8 @@ language sql stable parallel safe
 begin atomic
   select ragdb_internal.breach('rag-retriever-rerank-invalid', n, 'rerank',
     array[ragdb_internal.quote(n.keys ->> 'rerank')],
-    ragdb_internal.nearest_name(n.keys ->> 'rerank', array(select r.name from ragdb.rerankers r)))
+    ragdb_internal.meant_name(pg_catalog.row_number() over (order by n.node_no),
+      n.keys ->> 'rerank', array(select r.name from ragdb.rerankers r)))
   from pg_catalog.unnest(items) n
   where n.node = 'retriever' and n.keys ->> 'rerank' <> 'none'
     and not exists (select from ragdb.rerankers r where r.name = n.keys ->> 'rerank');

@@ -418,6 +418,26 @@ def test_an_unknown_name_is_told_the_nearest_one(any_db: Connection) -> None:
     assert "did you mean topK?" in hints
 
 
+def test_of_many_unknown_names_the_first_are_told_the_nearest_one(db: Connection) -> None:
+    """To compare each of thousands with all names takes minutes."""
+    nodes = "".join(
+        f"  source name=s{n} uri=x ur=1 media=pfd\n  chunking source=t{n} strategy=pge\n"
+        for n in range(25)
+    )
+    told: dict[str, list[bool]] = {}
+    for row in validate(db, "corpus name=Docs\n" + nodes):
+        told.setdefault(row.rule, []).append("did you mean" in (row.hint or ""))
+    assert told == dict.fromkeys(
+        (
+            "contract-unknown-key",
+            "rag-source-media-unknown",
+            "rag-chunking-unknown-source",
+            "rag-chunking-strategy-invalid",
+        ),
+        [True] * 20 + [False] * 5,
+    )
+
+
 def test_a_name_of_a_megabyte_is_compared_by_its_beginning(db: Connection) -> None:
     text = SOUND.replace("name=Docs", f'name="{"Docs" * 250_000}"')
     db.execute("set local statement_timeout = '120s'")
@@ -436,6 +456,7 @@ def test_nodes_cost_no_more_than_their_number(db: Connection) -> None:
         "retriever name=R{} corpus=c topK=5\n",
         "retriever name=R{} corpus=c minScore=0.5\n",
         "ragAnswerContract rag=A name=W{} query=q answer=abc\n  answerSpan start=0 end=3 chunks=a\n",
+        "tool name=T{}\n  param name=q type=string\n  retrieve retriever=R queryParam=q\n",
     ):
         before = spent(db)
         assert not validate(db, head + "".join(node.format(n) for n in range(6000)))
@@ -576,3 +597,25 @@ def test_a_node_without_a_name_is_nearest_to_none(any_db: Connection) -> None:
     text = "corpus name=D\nembed corpus=D model=m dims=8\nretriever name=R corpus=D embed=X\n"
     rules = {row.rule for row in validate(any_db, text)}
     assert {"contract-name-required", "rag-retriever-unknown-embed"} <= rules
+
+
+def test_a_threshold_is_compared_without_reading_all_hits(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    any_db.execute("select * from ragdb.put_text('my-docs', 'a.txt', 'refund policy of the shop')")
+    for _ in range(20):
+        any_db.execute("select from ragdb.retrieve('my-docs', 'refund')")
+    any_db.execute("set local session_replication_role = replica")
+    any_db.execute(
+        "insert into ragdb.retrieval_hits (corpus_id, trace_id, created_at, rank, chunk_id,"
+        " content_hash, score) select h.corpus_id, gen_random_uuid(), h.created_at, 1, h.chunk_id,"
+        " h.content_hash, h.score from ragdb.retrieval_hits h, generate_series(1, 500)"
+    )
+    any_db.execute("analyze ragdb.retrieval_hits")
+    count = (
+        "select sum(pg_stat_get_xact_tuples_returned(c.oid)) from pg_class c"
+        " where c.relnamespace = 'ragdb'::regnamespace and c.relname like 'retrieval_hits%'"
+    )
+    ((before,),) = any_db.execute(count).fetchall()
+    assert validate(any_db, PLAIN.replace("minScore=0.1", "minScore=0.99"))
+    ((after,),) = any_db.execute(count).fetchall()
+    assert after - before < 1000
