@@ -65,22 +65,32 @@ def ingest_contract(
                 finally:
                     found.close()
                 if report is None:
+                    _tell(session, refused)
                     return INTERRUPTED
                 if not options["dry_run"]:
                     db.record_reading(source.corpus, source.name, report.documents, report.failed)
                 tell(report)
                 reports.append(report)
-    for name, refusal in refused[1:]:
-        session.note(f"source {name}: {str(refusal).splitlines()[0]}")
-    if refused:
-        raise refused[0][1]
     if due and not sources:
         session.note("no source is due")
         return OK
     unembedded = (
         embed and not options["dry_run"] and embed_all(session, {r.corpus for r in reports})
     )
+    if refused:
+        _tell(session, refused[1:])
+        raise refused[0][1]
     if not found_any and not any(report.failed for report in reports):
         session.note("no source has a file")
         return NOTHING
     return PARTIAL if any(report.failed for report in reports) or unembedded else OK
+
+
+def _tell(session: Session, refused: list[tuple[str, Exception]]) -> None:
+    """Say which sources were refused, why, and what to do."""
+    from ragdb.cli.app import explain
+
+    for name, refusal in refused:
+        failure = explain(refusal)
+        hint = f"\n  hint: {failure.hint}" if failure and failure.hint else ""
+        session.note(f"source {name}: {failure or refusal}{hint}")

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 import ragdb
+from ragdb.cli import ingest_contract, ingest_runs
 from ragdb.cli.queries import judgements
 from ragdb.cli.session import Failure
 from tests.conftest import OLDER_BY_NIGHT, Run
@@ -511,6 +512,37 @@ def test_a_source_that_the_database_refuses_keeps_no_other_from_being_read(
         "and-again": (0, 1, True),
         "o": (1, 0, False),
     }
+
+
+def test_what_the_database_refuses_is_told_whatever_comes_of_the_other_sources(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.txt").write_text("text of x")
+    contract = tmp_path / "c.kern"
+    contract.write_text(
+        "corpus name=docs\n  source name=all uri=x.txt\n  source name=again uri=x.txt\n"
+        "  source name=and-again uri=x.txt\ncorpus name=other\n  source name=o uri=x.txt\n"
+    )
+    assert run("apply", contract).exit_code == 0
+    embedded: list[set[str]] = []
+
+    def embed_all(_: Any, corpora: set[str]) -> bool:
+        embedded.append(corpora)
+        return False
+
+    monkeypatch.setattr(ingest_contract, "embed_all", embed_all)
+    read = run("ingest", "--contract", contract, "--embed")
+    assert (read.exit_code, embedded) == (2, [{"docs", "other"}])
+    assert read.stderr.count("HINT") + read.stderr.count("hint:") == 2
+
+    def interrupted(session: Any, db: Any, corpus: str, *rest: Any) -> Any:
+        return None if corpus == "other" else ingest_runs.run(session, db, corpus, *rest)
+
+    monkeypatch.setattr(ingest_contract, "run", interrupted)
+    read = run("ingest", "--contract", contract)
+    assert read.exit_code == 130
+    for name in ("again", "and-again"):
+        assert f"source {name}: x.txt in corpus docs came from contract source all" in read.stderr
 
 
 def test_a_dropped_corpus_takes_its_runs_out_of_sight(run: Run, tmp_path: Path) -> None:
