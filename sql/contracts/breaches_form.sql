@@ -66,7 +66,8 @@ return (
   from (select array(select l.written from ragdb_internal.eval_metrics() l) as names) m);
 
 -- Returns the keys of nodes that are unknown, that are missing, or whose value is wrong. Blank
--- chunks of a span are missing, and reported as that.
+-- chunks of a span are missing, and reported as that. A node may have thousands of keys, so it is
+-- not kept with each.
 create or replace function ragdb_internal.breaches_of_keys(items ragdb_internal.contract_item[])
   returns setof ragdb_internal.breach
 language sql immutable parallel safe
@@ -74,29 +75,31 @@ begin atomic
   with allowed as materialized (
     select * from ragdb_internal.contract_keys()
   ), given as materialized (
-    select n as item, g.key, n.keys ->> g.key as value, a.key is not null as is_known, a.type,
-      a.low, a.high, a.choices, a.rule
+    select n.node_no, n.node, g.key, g.value, a.key is not null as is_known, a.type, a.low, a.high,
+      a.choices, a.rule
     from pg_catalog.unnest(items) n
-      cross join lateral pg_catalog.jsonb_object_keys(n.keys) g (key)
+      cross join lateral pg_catalog.jsonb_each_text(n.keys) g (key, value)
       left join allowed a on a.node = n.node and a.key = g.key
     where n.node in (select p.node from ragdb_internal.contract_parents() p)
   )
-  select ragdb_internal.breach('contract-unknown-key', g.item, g.key,
-    array[ragdb_internal.quote(g.key)],
-    ragdb_internal.meant_name(
-      pg_catalog.row_number() over (order by (g.item).node_no, g.key), g.key,
-      array(select a.key from allowed a where a.node = (g.item).node)))
-  from given g where not g.is_known
+  select ragdb_internal.breach('contract-unknown-key', n, u.key,
+    array[ragdb_internal.quote(u.key)], u.nearest)
+  from (
+    select g.node_no, g.key, ragdb_internal.meant_name(
+        pg_catalog.row_number() over (order by g.node_no, g.key), g.key,
+        array(select a.key from allowed a where a.node = g.node)) as nearest
+    from given g where not g.is_known) u
+    join pg_catalog.unnest(items) n on n.node_no = u.node_no
   union all
-  select ragdb_internal.breach(g.rule, g.item, g.key,
+  select ragdb_internal.breach(g.rule, n, g.key,
     array[g.key, ragdb_internal.quote(g.value), g.low::text, g.high::text,
       case g.type when 'metric' then ragdb_internal.listed_metrics()
         else pg_catalog.array_to_string(g.choices, ', ') end],
     case g.type when 'choice' then ragdb_internal.meant_name(
-      pg_catalog.row_number() over (partition by g.type order by (g.item).node_no, g.key),
+      pg_catalog.row_number() over (partition by g.type order by g.node_no, g.key),
       g.value, g.choices) end,
     'not-' || g.type)
-  from given g
+  from given g join pg_catalog.unnest(items) n on n.node_no = g.node_no
   where g.is_known and not (g.key = 'chunks' and g.value = '')
     and not ragdb_internal.is_value(g.value, g.type, g.low, g.high, g.choices)
   union all

@@ -464,6 +464,17 @@ def test_nodes_cost_no_more_than_their_number(db: Connection) -> None:
     assert max(costs) < 6 * costs[0]
 
 
+def test_unknown_keys_cost_no_more_on_one_line_than_on_many(db: Connection) -> None:
+    db.execute("set local statement_timeout = '300s'")
+    costs = []
+    for separator in ("\ncorpus ", " "):
+        before = spent(db)
+        rows = validate(db, "corpus " + separator.join(f"k{n}=1" for n in range(4000)))
+        costs.append(spent(db) - before)
+        assert [row.rule for row in rows].count("contract-unknown-key") == 4000
+    assert costs[1] < 4 * costs[0]
+
+
 # ── against what is stored ──────────────────────────────────────────────────────────────────────
 
 
