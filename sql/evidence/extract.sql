@@ -63,8 +63,8 @@ end $$;
 
 -- Returns the sentences of evidence that answer a question, as picked_sentences does, but for those
 -- that are about another thing than the question is and come first; who asks who made something is
--- told nothing that does not name it. Where ten are, none is left: a long text about other things
--- costs no more.
+-- told nothing that does not name it and whose source does not. Where ten are, none is left: a long
+-- text about other things costs no more.
 create or replace function ragdb_internal.picked_about(question text, config text, evidence jsonb,
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
   max_sentences integer,
@@ -84,9 +84,10 @@ begin
       from ragdb_internal.picked_sentences(terms, v_left, max_sentences) p;
     if picked = '{}' or not ragdb_internal.is_of_other_number(picked[1].sentence, question)
       and (v_subject = '{}'
-        or not ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question)
-        and (picked[1].lexemes && v_subject or picked[1].headed && v_subject
-          or not v_made
+        or not (v_made
+          and ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question))
+        and (ragdb_internal.is_named(picked[1], v_name, v_subject, sentences)
+          or (not v_made or ragdb_internal.is_named_by_source(picked[1], v_subject, config))
             and not ragdb_internal.is_about_another(picked[1], question, evidence)))
     then
       return;

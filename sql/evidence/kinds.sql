@@ -9,6 +9,13 @@ return '{creator,creators,author,authors,developer,developers,founder,founders,i
   writer,writers,designer,designers,maintainer,maintainers,architect,architects,builder,builders,
   composer,composers}'::text[];
 
+-- Returns the abbreviation that a question asks what it stands for, as URL in "In HTTP, what does
+-- URL stand for?"; null for none, as where it asks what a party in the UK stands for.
+create or replace function ragdb_internal.asked_letters(question text) returns text
+language sql immutable parallel safe
+return pg_catalog.substring(
+  question, '(?<!in the )\m([A-Z]{2,6})\M[^A-Za-z0-9]{1,4}stands?\s+for');
+
 -- Returns the kind of what answers an English question: date, number, digits, length (of time or of
 -- a thing), often, default or maker; null for any. "When does" asks for what must be so rather than
 -- for a date, and how much may be said without a number. What asks for more than one thing is
@@ -32,7 +39,7 @@ begin
     then 'digits'
     when v_how = 'many' then 'number'
     when v_how = 'long' then 'length'
-    when v_words @> '{stand,for}' and question ~ E'\\m[A-Z]{2,6}\\M' then 'expansion'
+    when ragdb_internal.asked_letters(question) is not null then 'expansion'
     when v_how in ('often', 'frequently') then 'often'
     when v_words[1] = 'who' and v_words[2 : 4]
         && (ragdb_internal.making_verbs() || ragdb_internal.makers()) then 'maker'
@@ -116,17 +123,38 @@ return sentence ~ ('(?<!\m(?:was|were|been|be|is|are)\s)\m(?:'
         if,when,while,as,and,but,it,its,your,our}')
       and pg_catalog.strpos(question, m[1]) = 0 and pg_catalog.strpos(question, m[2]) = 0);
 
+-- Returns a pattern of words that have the letters of an abbreviation in their order: each begins
+-- with one (whole), or some have others too, as Hypertext Transfer Protocol.
+create or replace function ragdb_internal.spelled_out(letters text, whole boolean) returns text
+language sql immutable parallel safe
+return (
+  select '\m' || pg_catalog.string_agg(case
+    when l.n = 1 or l.whole then l.letter
+    else pg_catalog.format('(?:%s%s|[%2$s%s])',
+      l.between, l.letter, pg_catalog.lower(l.letter collate "C")) end,
+    '[a-z''’]' || case when l.whole then '+' || l.between else '*' end order by l.n)
+  from (
+    select u.letter, u.n, spelled_out.whole,
+      '(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+' as between
+    from pg_catalog.string_to_table(spelled_out.letters, null) with ordinality u (letter, n)) l);
+
 -- Tells whether a sentence says what the abbreviation in a question stands for: by saying so, by
--- brackets, or by words that begin with its letters.
+-- brackets, or by words that begin with its letters; by words that have them where these have
+-- capitals or follow the abbreviation.
 create or replace function ragdb_internal.expands(sentence text, question text)
 returns boolean
 language sql immutable parallel safe
 return (
-  select sentence ~ ('[(]' || a.written || 's?[)]|\m' || a.written || 's?[*_`]* ?[(]')
-    or sentence ~* ('stands?\s+for|short\s+for|acronym|abbreviat|\m'
-      || pg_catalog.regexp_replace(a.written, '(.)(?=.)',
-        '\1[a-z]+(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+', 'g'))
-  from (select pg_catalog.substring(question, '\m[A-Z]{2,6}\M') as written offset 0) a);
+  select sentence ~ ('[(]' || a.letters || 's?[)]|\m' || a.letters || 's?[*_`]* ?[(]')
+    or sentence ~ ('\m' || a.letters || '[^A-Za-z0-9]{1,4}(?:(?:an?|the)\s+)?'
+      || ragdb_internal.spelled_out(pg_catalog.lower(a.letters collate "C"), false))
+    or sentence ~* ('st(?:an|oo)d(?:s|ing)?\s+for|short\s+for|acronym|abbreviat|'
+      || ragdb_internal.spelled_out(a.letters, true))
+    or exists (
+      select from pg_catalog.regexp_matches(
+        sentence, ragdb_internal.spelled_out(a.letters, false), 'g') m
+      where m[1] ~ '[\s-]')
+  from (select ragdb_internal.asked_letters(question) as letters offset 0) a);
 
 -- Tells whether a sentence may say a kind of thing that a question asks for: digits, a name, or
 -- words. What stands behind #, a letter or in a link is the number of something else, and
@@ -142,10 +170,11 @@ begin
         '|(?<=[a-z0-9,] )May(?![a-z])')
       when 'maker' then ragdb_internal.names_maker(sentence, question)
       when 'often' then sentence ~* (E'\\m(?:(?:once|times)\\s+(?:an?|per|in)|(?:each|every|per)'
-        '\\s+(?:\\S+\\s+){0,2}(?:second|minute|hour|day|night|week|month|quarter|year|time))')
+        '\\s+(?:\\S+\\s+){0,2}(?:\\S*second|\\S*day|minute|hour|night|week|month|quarter|year|time'
+        '|decade)|every\\s+[0-9]|(?:with|on|at|upon|after|before)\\s+(?:each|every)\\M|per\\s)')
       when 'end' then sentence ~* (E'\\m(?:deprecat|discontinu|remov|obsolet|abandon|retire'
-        '|supersed|withdr|unsupported|sunset|cease|no longer|not support'
-        '|(?:drop|end|stop)(?:p?ed|s)?\\M|eol\\M)')
+        '|supersed|withdr|unsupported|sunset|cease|no longer|not support|cancel|terminat|replac'
+        '|phas(?:ed?|ing)\\s+out|(?:drop|end|stop)(?:p?ed|p?ing|s)?\\M|eol\\M)')
       when 'expansion' then ragdb_internal.expands(sentence, question)
       when 'default' then false
       else sentence ~ '(?<![#/.0-9A-Za-z])[0-9]' end

@@ -33,8 +33,11 @@ declare
 begin
   return v_word is not null and strpos(lower(question collate "C"), v_small) = 0 and case
     when v_word = v_small then strpos(lower(heading collate "C"), v_word) > 0
-    when sentence ~ v_item
-      and v_small <> all ('{note,tip,hint,info,warning,caution,example,answer,result}') then true
+    when sentence ~ v_item and v_small <> all ('{note,tip,hint,info,warning,caution,danger,
+        important,example,answer,result,summary,description,goal,purpose,problem,cause,effect,
+        solution,requirement,requirements,prerequisite,prerequisites,requires,required,optional,
+        needed,default,type,format,syntax,usage,input,output,value,returns,return,parameter,
+        parameters,argument,arguments,option,options,raises,yields}') then true
     else regexp_count(texts, format(v_within, v_word)) + (v_word = coalesce(v_headed, ''))::integer
       >= greatest(1, regexp_count(texts, format(v_within, v_small))) end;
 end $$;
@@ -57,14 +60,15 @@ begin
     and strpos(lower(question collate "C"), lower(name || v_more collate "C")) = 0;
 end $$;
 
--- Returns the names in a text with a number behind them, as Python 3.9 and version 16, in small
--- letters, but where others are meant too, as in Python 3.9 or later and Python 3.9 to 3.12.
+-- Returns the names near the beginning of a text with a number behind them, as Python 3.9 and
+-- version 16, in small letters, but where others are meant too, as in Python 3.9 or later and
+-- Python 3.9 to 3.12. A text of thousands would be compared with one of thousands.
 create or replace function ragdb_internal.numbered_names(text text)
 returns table (name text, number text)
 language sql immutable parallel safe
 begin atomic
-  select pg_catalog.lower(m[1] collate "C"), m[2]
-  from pg_catalog.regexp_matches(numbered_names.text,
+  select distinct pg_catalog.lower(m[1] collate "C"), m[2]
+  from pg_catalog.regexp_matches(pg_catalog.left(numbered_names.text, 2000),
     E'(?<!(?:[Ss]ince|[Ff]rom|[Ll]east|[Mm]inimum|[Tt]han|[Aa]fter|[Bb]efore|[Uu]ntil|>=?|≥|to) ?)'
     '(?<![A-Za-z])(?!(?:The|An?|All|These|Those|About|Over|Of|And|Or|For|With|By) )'
     '([A-Z][A-Za-z+#-]*|version|release) v?([0-9]+(?:[.][0-9]+)*)'
@@ -85,9 +89,33 @@ begin
       join ragdb_internal.numbered_names(sentence) s on s.name = q.name
     group by q.name
     having not bool_or(starts_with(s.number || '.', q.number || '.')
-      or starts_with(q.number || '.', s.number || '.') or sentence
-        ~ ('(?<![0-9.])' || replace(q.number, '.', '[.]') || '(?![0-9])')));
+        or starts_with(q.number || '.', s.number || '.'))
+      and sentence !~ ('(?<![0-9.])(?:' || string_agg(distinct replace(q.number, '.', '[.]'), '|')
+        || ')(?![0-9])'));
 end $$;
+
+-- Tells whether a sentence of evidence has a name, by its lexemes, or its heading has it, or the
+-- sentence before it begins with it, as in "Flask is a framework. It was created by …".
+create or replace function ragdb_internal.is_named(said ragdb_internal.evidence_sentence,
+  name text, lexemes text[], sentences ragdb_internal.evidence_sentence[])
+returns boolean
+language sql immutable parallel safe
+return (said).lexemes && is_named.lexemes or (said).headed && is_named.lexemes
+  or (said).sentence ~ '^(?:It|This|They|These)\M' and exists (
+    select from pg_catalog.unnest(sentences) b
+    where b.n = (said).n - 1 and b.chunk_id = (said).chunk_id
+      and b.source_id is not distinct from (said).source_id
+      and pg_catalog.strpos(pg_catalog.lower(pg_catalog.left(
+        b.sentence, pg_catalog.length(name) + 8) collate "C"),
+        pg_catalog.lower(name collate "C")) > 0);
+
+-- Tells whether the source of a sentence of evidence has a name, by its lexemes.
+create or replace function ragdb_internal.is_named_by_source(
+  sentence ragdb_internal.evidence_sentence, lexemes text[], config text)
+returns boolean
+language sql immutable parallel safe
+return is_named_by_source.lexemes && pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
+  ragdb_internal.source_words((sentence).source_id), config));
 
 -- Tells whether a sentence of evidence is about another thing than a question.
 create or replace function ragdb_internal.is_about_another(

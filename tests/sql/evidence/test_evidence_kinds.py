@@ -105,6 +105,13 @@ def test_who_asks_when_something_ended_asks_for_its_end(
         ("It runs each six months.", "often", True),
         ("It runs every other day.", "often", True),
         ("Every run of it is logged.", "often", False),
+        ("It is made with every message.", "often", True),
+        ("It is made per user.", "often", True),
+        ("It is a global or per-project name.", "often", False),
+        ("It runs every 500 milliseconds.", "often", True),
+        ("It runs every Monday.", "often", True),
+        ("It is flushed every 1,000 requests.", "often", True),
+        ("It runs each decade.", "often", True),
         ("It runs once it is started, for each of them.", "often", False),
         ("Enforce a short life.", "length", False),
         ("**Default:** *auto*.", "default", True),
@@ -114,6 +121,10 @@ def test_who_asks_when_something_ended_asks_for_its_end(
         ("Version 4 removed it.", "end", True),
         ("The parser has ended.", "end", True),
         ("The parser is no longer there.", "end", True),
+        ("Version 4 is dropping the parser.", "end", True),
+        ("The parser was cancelled in 1969.", "end", True),
+        ("The parser was phased out.", "end", True),
+        ("The parser was replaced by a lexer.", "end", True),
         ("The parser is a dropper.", "end", False),
         ("It is used by endpoints.", "end", False),
         ("Version 4 added the parser.", "end", False),
@@ -173,6 +184,12 @@ def test_what_lacks_the_kind_of_thing_is_no_answer(
         ("Some use an object-to-relational mapper, or none.", True),
         ("The new mode of ORMs maps objects.", False),
         ("Objects of a reader map to rows.", False),
+        ("The order may change.", False),
+        ("The name stood for nothing.", True),
+        ("It is an Objectrelational Mapper.", True),
+        ("ORM, the objectrelational mapper, maps objects.", True),
+        ("Some have an objectrelational mapper.", False),
+        ("ORM - [ORM of rows] maps objects. See Orm.ORM.", False),
     ],
 )
 def test_a_sentence_says_what_an_abbreviation_stands_for(
@@ -183,6 +200,24 @@ def test_a_sentence_says_what_an_abbreviation_stands_for(
     assert kind == "expansion"
     made = scalar(any_db, "select ragdb_internal.says_kind(%s, %s, %s)", sentence, kind, question)
     assert made is says
+
+
+@pytest.mark.parametrize(
+    ("question", "letters"),
+    [
+        ("What does ORM stand for?", "ORM"),
+        ('what does "TGIF" stand for', "TGIF"),
+        ("In HTTP, what does URL stand for?", "URL"),
+        ("What does the H in HTTP stand for?", "HTTP"),
+        ("ORM stands for what?", "ORM"),
+        ("What did the party in the UK stand for?", None),
+        ("What did she stand for in the US?", None),
+    ],
+)
+def test_a_question_asks_what_an_abbreviation_stands_for(
+    any_db: Connection, question: str, letters: str | None
+) -> None:
+    assert scalar(any_db, "select ragdb_internal.asked_letters(%s)", question) == letters
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,8 @@ def test_what_a_page_says_of_another_thing_is_no_answer(
         ("Who created quickserv?", None),
         ("Who created Quickserv-cli?", "Quickserv-cli was created by Bob Marly."),
         ("Who created C++?", "C++ was created by Eve Dur."),
+        # what is so of a part is an answer
+        ("Does Quickserv read names from a file?", "Quickserv-specific names are read"),
     ],
 )
 def test_a_longer_name_is_that_of_another_thing(
@@ -111,12 +113,38 @@ def test_a_longer_name_is_that_of_another_thing(
         "Longserv Next Door was created by Ada Byron.",
         "**Quickserv-cli** was created by Bob Marly.",
         "C++ was created by Eve Dur.",
+        "Quickserv-specific names are read from a file.",
         "We use Longserv and Quickserv.",
     ):
         base.put_text("docs", said[:9], said)
     row = alike(base, "docs", question, sentences=1)
     found = row.answer.replace("**", "")
-    assert found == answer if answer else row.status == "insufficient", row.answer
+    assert found.startswith(answer) if answer else row.status == "insufficient", row.answer
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "answer"),
+    [
+        ("a.md", "Quickserv is a server. It was created by Ada Byron.", "It was created by"),
+        (
+            "a.md",
+            "# About\n\n**Quickserv** is a server. It was created by Ada Byron.",
+            "It was created by Ada Byron.",
+        ),
+        ("quickserv/a.md", "The project was created by Ada Byron.", "The project was created by"),
+        ("a.md", "Slowserv was made after Quickserv. It was created by Ada Byron.", None),
+        ("a.md", "The project was created by Ada Byron. It is like Quickserv.", None),
+    ],
+)
+def test_who_made_a_thing_may_be_said_behind_its_name(
+    any_db: Connection, source: str, text: str, answer: str | None
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", source, text)
+    base.put_text("docs", "b.md", "We use Quickserv and Slowserv.")
+    row = alike(base, "docs", "Who created Quickserv?", sentences=1)
+    assert row.answer.startswith(answer) if answer else row.status == "insufficient", row.answer
 
 
 @pytest.mark.parametrize(
@@ -126,6 +154,7 @@ def test_a_longer_name_is_that_of_another_thing(
         ("**Slowserv**: a server of pages.", True),
         ("Slowserv: an HTTP server.", True),
         ("Note: a server has pages.", False),
+        ("Requirements: a server of pages.", False),
         ("Slowserv: use it for pages.", False),
         ("[Quickserv](https://x.org/): a server of pages.", False),
     ],
@@ -170,6 +199,12 @@ def test_what_has_another_number_is_another_thing(
 ) -> None:
     made = scalar(any_db, "select ragdb_internal.is_of_other_number(%s, %s)", sentence, question)
     assert made is is_of_other
+
+
+def test_of_many_names_with_numbers_the_first_are_read_once(any_db: Connection) -> None:
+    read = "select count(*) from ragdb_internal.numbered_names(%s)"
+    assert scalar(any_db, read, "Python 36 " * 3000) == 1
+    assert scalar(any_db, read, " ".join(f"Python 3.{n}," for n in range(3000))) < 200
 
 
 @pytest.mark.parametrize(
