@@ -123,20 +123,15 @@ return sentence ~ ('(?<!\m(?:was|were|been|be|is|are)\s)\m(?:'
         if,when,while,as,and,but,it,its,your,our}')
       and pg_catalog.strpos(question, m[1]) = 0 and pg_catalog.strpos(question, m[2]) = 0);
 
--- Returns a pattern of words that have the letters of an abbreviation in their order: each begins
--- with one (whole), or some have others too, as Hypertext Transfer Protocol.
-create or replace function ragdb_internal.spelled_out(letters text, whole boolean) returns text
+-- Returns a pattern of words that have the letters of an abbreviation in their order, some of them
+-- within a word, as Hypertext Transfer Protocol.
+create or replace function ragdb_internal.spelled_within(letters text) returns text
 language sql immutable parallel safe
 return (
-  select '\m' || pg_catalog.string_agg(case
-    when l.n = 1 or l.whole then l.letter
-    else pg_catalog.format('(?:%s%s|[%2$s%s])',
-      l.between, l.letter, pg_catalog.lower(l.letter collate "C")) end,
-    '[a-z''’]' || case when l.whole then '+' || l.between else '*' end order by l.n)
-  from (
-    select u.letter, u.n, spelled_out.whole,
-      '(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+' as between
-    from pg_catalog.string_to_table(spelled_out.letters, null) with ordinality u (letter, n)) l);
+  select '\m' || pg_catalog.string_agg(case when u.n = 1 then u.letter
+    else pg_catalog.format('(?:(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+%s|[%1$s%s])',
+      u.letter, pg_catalog.lower(u.letter collate "C")) end, '[a-z''’]*' order by u.n)
+  from pg_catalog.string_to_table(spelled_within.letters, null) with ordinality u (letter, n));
 
 -- Tells whether a sentence says what the abbreviation in a question stands for: by saying so, by
 -- brackets, or by words that begin with its letters; by words that have them where these have
@@ -146,13 +141,16 @@ returns boolean
 language sql immutable parallel safe
 return (
   select sentence ~ ('[(]' || a.letters || 's?[)]|\m' || a.letters || 's?[*_`]* ?[(]')
-    or sentence ~ ('\m' || a.letters || '[^A-Za-z0-9]{1,4}(?:(?:an?|the)\s+)?'
-      || ragdb_internal.spelled_out(pg_catalog.lower(a.letters collate "C"), false))
-    or sentence ~* ('st(?:an|oo)d(?:s|ing)?\s+for|short\s+for|acronym|abbreviat|'
-      || ragdb_internal.spelled_out(a.letters, true))
-    or exists (
+    or pg_catalog.strpos(sentence, a.letters) > 0
+      and sentence ~ ('\m' || a.letters || '[^A-Za-z0-9]{1,4}(?:(?:an?|the)\s+)?'
+        || ragdb_internal.spelled_within(pg_catalog.lower(a.letters collate "C")))
+    or sentence ~* ('st(?:an|oo)d(?:s|ing)?\s+for|short\s+for|acronym|abbreviat|\m'
+      || pg_catalog.regexp_replace(a.letters, '(.)(?=.)',
+        '\1[a-z''’]+(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+', 'g'))
+    -- most sentences have no such word
+    or sentence ~ ('\m' || pg_catalog.left(a.letters, 1) || '[a-z]') and exists (
       select from pg_catalog.regexp_matches(
-        sentence, ragdb_internal.spelled_out(a.letters, false), 'g') m
+        sentence, ragdb_internal.spelled_within(a.letters), 'g') m
       where m[1] ~ '[\s-]')
   from (select ragdb_internal.asked_letters(question) as letters offset 0) a);
 
