@@ -78,15 +78,23 @@ return ragdb_internal.record_act(row(null, null, record_deletion.act, null, null
   (corpus).corpus_id, null, null, record_deletion.documents, record_deletion.reason
   )::ragdb.ledger_acts);
 
+-- Returns the acts that name a row. By the index, whatever the planner believes and whoever asks
+-- has switched off for itself: acts are few, one may name all that a source had, and each row asks.
+create or replace function ragdb_internal.acts_naming(entry text) returns text[]
+language sql stable parallel safe
+set enable_seqscan = off
+set enable_bitmapscan = on
+begin atomic
+  select array(select a.act from ragdb.ledger_acts a where a.entries @> array[acts_naming.entry]);
+end;
+
 -- Tells whether an act says that a document of this event was deleted. Not one of an erasure, which
 -- names what an admin likes: a document would be called deleted that is there.
 create or replace function ragdb_internal.is_deleted_on_record(corpus_id integer, event_id uuid)
 returns boolean
 language sql stable parallel safe
-return exists (
-  select from ragdb.ledger_acts a where a.act <> 'erasure'
-    and a.entries @> array[ragdb_internal.document_entry(
-      is_deleted_on_record.corpus_id, is_deleted_on_record.event_id::text)]);
+return 'erasure' <> any (ragdb_internal.acts_naming(ragdb_internal.document_entry(
+  is_deleted_on_record.corpus_id, is_deleted_on_record.event_id::text)));
 
 -- Records that a corpus was dropped with what hangs from it.
 create or replace function ragdb_internal.record_corpus_dropped(corpus ragdb.corpora) returns void
@@ -133,9 +141,8 @@ create or replace function ragdb_internal.is_row_erased(
   kind text, corpus_id integer, id uuid)
 returns boolean
 language sql stable parallel safe
-return exists (
-  select from ragdb.ledger_acts a where a.entries @> array[ragdb_internal.row_entry(
-    is_row_erased.kind, is_row_erased.corpus_id, is_row_erased.id)]);
+return ragdb_internal.acts_naming(ragdb_internal.row_entry(
+  is_row_erased.kind, is_row_erased.corpus_id, is_row_erased.id)) <> '{}';
 
 -- Returns the name of this database in the checkpoints of its ledger; null before it has one. The
 -- name is given when it is first needed and not when ragdb is installed: the dump of an extension

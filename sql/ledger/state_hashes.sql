@@ -15,9 +15,8 @@ return ragdb_internal.fields_hash(
 create or replace function ragdb_internal.is_erased_on_record(past ragdb.past_rows)
 returns boolean
 language sql stable parallel safe
-return (past).erased_hash is not null and exists (
-  select from ragdb.ledger_acts a where a.act = 'history_erased' and a.entries @> array[
-    ragdb_internal.erased_entry((past).corpus_id, (past).until, (past).erased_hash)]);
+return (past).erased_hash is not null and 'history_erased' = any (ragdb_internal.acts_naming(
+  ragdb_internal.erased_entry((past).corpus_id, (past).until, (past).erased_hash)));
 
 -- Returns the hash of a version of a corpus: all its columns, then the rows as they were before it.
 -- A row that an act erased counts as it was: the act excuses it, and nothing else of its version.

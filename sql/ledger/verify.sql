@@ -12,17 +12,13 @@ return coalesce((
 -- changed (by name), or whether it is a version before the history that its corpus keeps.
 -- Tombstones: what was taken away on purpose is an act, which is in the ledger itself. A row that
 -- was redacted by name is another; one that went by its age, or with what somebody asked, is gone.
--- By the index, whatever the planner believes: acts are few, and one may name 10000 rows.
 create or replace function ragdb_internal.is_excused(
   finding text, kind text, id text, corpus_id integer, uid uuid)
 returns boolean
 language sql stable parallel safe
-set enable_seqscan = off
 begin atomic
-  select exists (
-      select from ragdb.ledger_acts a
-        where a.entries @> array[is_excused.kind || ':' || is_excused.id]
-          and (a.act <> 'caller_erased' or is_excused.finding = 'row_missing'))
+  select case when is_excused.finding = 'row_missing' then '' else 'caller_erased' end
+      <> any (ragdb_internal.acts_naming(is_excused.kind || ':' || is_excused.id))
     or exists (
       select from ragdb.ledger_acts a
         where is_excused.finding = 'row_missing'

@@ -197,6 +197,16 @@ def test_a_source_that_was_not_there_is_not_made_an_erased_one(
         assert "source lee.md of corpus old until version 1" in {place for _, place in found}
 
 
+def test_the_act_of_each_row_is_found_by_the_index(any_version: Server, erased: str) -> None:
+    """Few acts, of which one may name all that a source had, would be read whole for each row."""
+    read = "select seq_scan from pg_stat_xact_user_tables where relname = 'ledger_acts'"
+    with any_version.rolled_back(erased) as db:
+        db.execute("analyze ragdb.ledger_acts")
+        before = db.execute(read).fetchone()
+        db.execute("select from ragdb.verify(checks => '{documents,history}')")
+        assert db.execute(read).fetchone() == before
+
+
 def test_a_row_that_was_erased_is_gone_and_hashes_as_it_did(
     any_version: Server, erased: str
 ) -> None:
