@@ -1,25 +1,26 @@
 -- Triggers, owners and rights: what holds everybody else off the rows of evidence.
 
--- Returns the triggers that every partition of a table must have: the function, whether it always
--- fires, on what, and its condition. A trigger fires on what its type says (bits of
--- pg_trigger.tgtype), and another of its name may fire on less. What keeps the past of embeddings
--- is that of chunks.
+-- Returns the triggers that every partition of a table must have: the function with its arguments,
+-- whether it always fires, on what, and its condition. A trigger fires on what its type says (bits
+-- of pg_trigger.tgtype), and another of its name may fire on less. What keeps the past of
+-- embeddings is that of chunks.
 create or replace function ragdb_internal.partition_guards()
 returns table (parent text, name text, function regprocedure, enabled "char", type integer,
-  condition text)
+  condition text, arguments bytea)
 language sql stable parallel safe
 begin atomic
-  select p.parent, g.* from pg_catalog.unnest(ragdb_internal.partitioned()) p (parent)
+  select p.parent, g.*, ''::bytea from pg_catalog.unnest(ragdb_internal.partitioned()) p (parent)
     cross join lateral (values
       ('rows_are_append_only', 'ragdb_internal.refuse_change()'::regprocedure, 'A'::"char", 27,
         null),
       ('table_is_append_only', 'ragdb_internal.refuse_change()', 'A', 34, null)) g
   union all
   select 'retrieval_traces', 'admissibility_is_proved', 'ragdb_internal.check_admissible()', 'O',
-    7, 'WHEN (new.is_admissible) EXECUTE'
+    7, 'WHEN (new.is_admissible) EXECUTE', ''
   union all
   select 'chunk_embeddings', t.tgname, t.tgfoid::regprocedure, t.tgenabled, 29,
-    pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE')
+    pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE'),
+    'embedding\000'
     from pg_catalog.pg_trigger t
     where t.tgrelid = 'ragdb.chunks'::regclass and t.tgname = 'past_is_kept';
 end;
@@ -42,7 +43,7 @@ begin atomic
       left join pg_catalog.pg_trigger t on t.tgrelid = c.oid and t.tgname = g.name
         and t.tgfoid = g.function
     where t.oid is null or t.tgenabled not in (g.enabled, 'A') or t.tgtype <> g.type
-      or t.tgattr <> ''::int2vector
+      or t.tgattr <> ''::int2vector or t.tgargs <> g.arguments
       -- null for one that went, with its table, after this snapshot was taken
       or pg_catalog.pg_get_triggerdef(t.oid) is not null
         and pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE')
@@ -57,11 +58,12 @@ begin atomic
   select 'triggers', 'error', t.tgrelid::regclass::text,
     'foreign keys of the table are switched off', 'alter table … enable trigger all'
     from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
-    where c.relnamespace = 'ragdb'::regnamespace and t.tgisinternal and t.tgenabled = 'D'
+    where c.relnamespace = 'ragdb'::regnamespace and t.tgisinternal
+      and t.tgenabled not in ('O', 'A')
     group by t.tgrelid
   union all
   select 'triggers', 'warning', coalesce('database ' || d.datname, 'all databases')
-      || coalesce(', role ' || s.setrole::regrole, ''),
+      || coalesce(', role ' || nullif(s.setrole, 0)::regrole, ''),
     'session_replication_role is set, which switches ordinary triggers off',
     'alter … reset session_replication_role'
     from pg_catalog.pg_db_role_setting s left join pg_catalog.pg_database d
@@ -91,8 +93,8 @@ begin atomic
         where g.name = t.tgname and i.inhparent = ('ragdb.' || g.parent)::regclass);
 end;
 
--- Looks for partitions without their key. The ledger has an id once: of two rows of one id it
--- compares one.
+-- Looks for partitions without their key, or whose index does not keep it. The ledger has an id
+-- once: of two rows of one id it compares one.
 create or replace function ragdb_internal.unkeyed_partitions() returns setof ragdb.finding
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -110,10 +112,35 @@ begin atomic
       join pg_catalog.pg_class c on c.oid = i.inhrelid
     where not exists (
       select from pg_catalog.pg_constraint o
-      where o.conrelid = c.oid and o.contype = 'p'
+        join pg_catalog.pg_index x on x.indexrelid = o.conindid
+      where o.conrelid = c.oid and o.contype = 'p' and x.indisunique and x.indisready
         -- null for one that went, with its table, after this snapshot was taken
         and coalesce(pg_catalog.pg_get_constraintdef(o.oid) = 'PRIMARY KEY (' || k.columns || ')',
           true));
+end;
+
+-- Looks for partitions outside of the schema, whose rules, row security and grants no check sees,
+-- and for tables of which an edit of the catalogue says that they have no triggers or no indexes:
+-- PostgreSQL looks for none then.
+create or replace function ragdb_internal.hidden_findings() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
+  select 'triggers', 'error', c.oid::regclass::text,
+    'it is a partition of ' || i.inhparent::regclass || ' in another schema',
+    'alter table … set schema ragdb; find out who moved it'
+    from pg_catalog.pg_inherits i
+      join pg_catalog.pg_class o on o.oid = i.inhparent and o.relnamespace = 'ragdb'::regnamespace
+      join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relnamespace <> o.relnamespace
+  union all
+  select 'triggers', 'error', c.oid::regclass::text,
+    'the catalogue says that it has no triggers or no indexes, and it has some',
+    'set relhastriggers and relhasindex of pg_class to true; find out who edited it'
+    from pg_catalog.pg_class c
+    where c.relnamespace = 'ragdb'::regnamespace and (
+      not c.relhastriggers and exists (
+        select from pg_catalog.pg_trigger t where t.tgrelid = c.oid)
+      or not c.relhasindex and exists (
+        select from pg_catalog.pg_index x where x.indrelid = c.oid));
 end;
 
 -- Looks for roles that can do what ragdb grants to nobody.
@@ -121,12 +148,23 @@ create or replace function ragdb_internal.power_findings() returns setof ragdb.f
 language sql stable parallel safe
 begin atomic
   select 'rights', 'note', 'role ' || m.member::regrole, 'it can be ' || m.roleid::regrole
-      || case when pg_catalog.pg_get_userbyid(m.roleid) in ('ragdb_owner', 'pg_write_all_data')
+      || case when pg_catalog.pg_get_userbyid(m.roleid) in ('ragdb_owner', 'pg_write_all_data',
+          'pg_write_server_files', 'pg_execute_server_program')
         then ', and can change every row'
         else ', and has the secrets of keys' end, 'revoke it from who need not be'
     from (select distinct a.member, a.roleid from pg_catalog.pg_auth_members a) m
     where pg_catalog.pg_get_userbyid(m.roleid)
-      in ('ragdb_owner', 'ragdb_signer', 'pg_write_all_data', 'pg_read_all_data')
+      in ('ragdb_owner', 'ragdb_signer', 'pg_write_all_data', 'pg_read_all_data',
+        'pg_write_server_files', 'pg_read_server_files', 'pg_execute_server_program')
+  union all
+  select 'rights', 'warning', coalesce('database ' || d.datname, 'all databases')
+      || coalesce(', role ' || nullif(s.setrole, 0)::regrole, ''),
+    'ragdb.signing_key is set, which every role of the server reads in pg_db_role_setting',
+    'alter … reset "ragdb.signing_key", give it to sessions, and ragdb keys rotate'
+    from pg_catalog.pg_db_role_setting s left join pg_catalog.pg_database d
+      on d.oid = s.setdatabase
+    where exists (select from unnest(s.setconfig) v where v ilike 'ragdb.signing\_key=_%')
+      and (s.setdatabase = 0 or d.datname = pg_catalog.current_database())
   union all
   -- the groups are made with none of these, which a member has who sets the role
   select 'rights', 'warning', 'role ' || r.rolname,
@@ -188,7 +226,8 @@ return row(1, null, array(
       select g from ragdb_internal.guard_findings() g
       union all select m from ragdb_internal.trigger_findings() m
       union all select a from ragdb_internal.added_triggers() a
-      union all select k from ragdb_internal.unkeyed_partitions() k) t (f) order by t.f))
+      union all select k from ragdb_internal.unkeyed_partitions() k
+      union all select h from ragdb_internal.hidden_findings() h) t (f) order by t.f))
   ::ragdb_internal.verified;
 
 -- Looks at owners, grants on partitions, rights to corpora, bindings and tokens against the events

@@ -52,7 +52,8 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select 'functions', 'of PostgreSQL', pg_catalog.sha256(ragdb_internal.utf8(
       pg_catalog.string_agg(pg_catalog.concat_ws(' ', p.oid, p.prolang, p.prosrc, p.probin,
-        p.prosqlbody, p.proconfig), ',' order by p.oid)))
+        p.prosqlbody, p.proconfig, p.proisstrict, p.provolatile, p.prosupport::oid), ','
+        order by p.oid)))
     from pg_catalog.pg_proc p
     where p.pronamespace::regnamespace::text = 'pg_catalog' and p.oid < 16384
   union all

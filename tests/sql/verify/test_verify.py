@@ -380,6 +380,36 @@ EDITS = {
         "triggers",
         "trigger other was added",
     ),
+    "foreign keys that hold on replicas alone": (
+        "do $$ begin execute (select format('alter table %s enable replica trigger %I',"
+        " tgrelid::regclass, tgname) from pg_trigger where tgisinternal"
+        " and tgrelid = 'ragdb.chunks'::regclass limit 1); end $$",
+        "triggers",
+        "foreign keys of the table are switched off",
+    ),
+    "a partition in another schema, where row security hides its rows": (
+        "alter table ragdb.retrieval_hits_default set schema public;"
+        " alter table public.retrieval_hits_default enable row level security",
+        "triggers",
+        "it is a partition of ragdb.retrieval_hits in another schema",
+    ),
+    "a table that is said to have no triggers": (
+        "update pg_class set relhastriggers = false"
+        " where oid = 'ragdb.retrieval_hits_default'::regclass",
+        "triggers",
+        "the catalogue says that it has no triggers or no indexes, and it has some",
+    ),
+    "a key whose index is said not to be unique": (
+        "update pg_index set indisunique = false"
+        " where indexrelid = 'ragdb.evidence_gates_default_ids_are_unique'::regclass",
+        "triggers",
+        "its key is missing, and a row may be there twice",
+    ),
+    "a function of PostgreSQL that is computed once": (
+        "alter function pg_catalog.clock_timestamp() immutable",
+        "code",
+        "it was changed",
+    ),
     "the key of a partition, and a row twice": (
         "alter table ragdb.evidence_gates_default"
         " drop constraint evidence_gates_default_ids_are_unique",
@@ -573,6 +603,12 @@ def test_a_space_whose_past_is_not_kept_is_found(db: Connection) -> None:
         (f"alter table {space} disable trigger past_is_kept", "switched off"),
         (f"drop trigger past_is_kept on {space}", "missing"),
         (make.format("current_setting('ragdb.history', true) = 'off'"), "not what it was"),
+        (
+            make.format("current_setting('ragdb.history', true) = 'on'").replace(
+                "('embedding')", "('synonym')"
+            ),
+            "not what it was",
+        ),
     ):
         with db.transaction(force_rollback=True):
             db.execute(edit)
@@ -643,6 +679,11 @@ def test_who_can_be_the_owner_is_said_once_however_many_granted_it(db: Connectio
          "it can be pg_write_all_data, and can change every row"),
         ("grant pg_read_all_data to reader", "role reader", "note",
          "it can be pg_read_all_data, and has the secrets of keys"),
+        ("grant pg_execute_server_program to reader", "role reader", "note",
+         "it can be pg_execute_server_program, and can change every row"),
+        ("alter role reader set ragdb.signing_key = 'k1:00'", "all databases, role reader",
+         "warning",
+         "ragdb.signing_key is set, which every role of the server reads in pg_db_role_setting"),
         ("alter role ragdb_reader superuser", "role ragdb_reader", "warning",
          "who can be it can do what ragdb grants to nobody: it is a superuser"),
         ("alter role ragdb_owner login createrole", "role ragdb_owner", "warning",
