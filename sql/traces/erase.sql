@@ -62,10 +62,10 @@ declare
   v_rows bigint;
 begin
   perform ragdb_internal.check_erasure('erase', reason);
-  -- first: it waits for who fills a corpus, and holds up nobody
-  perform ragdb_internal.drop_all_words();
   -- what is under way ends, and is erased too
   perform ragdb_internal.await_writers(ragdb_internal.trace_tables());
+  -- after that wait, as an erasure waits for who holds words; before what holds up maintenance
+  perform ragdb_internal.drop_all_words();
   -- in the order of ragdb.drop_traces_before; counts outlive what is counted
   perform ragdb_internal.recount_rollups(true), ragdb_internal.hold('maintain');
   v_corpora := ragdb_internal.dropped_with_traces(erase_traces.corpus);

@@ -98,6 +98,22 @@ def test_what_waits_for_a_transaction_holds_up_no_other(
         assert came == ["done"]
 
 
+def test_who_waits_to_erase_traces_holds_up_no_erasure_of_a_text(
+    clone: str, kept: Connection
+) -> None:
+    """An erasure takes kept words away, and one in the session waited for would deadlock."""
+    kept.execute("set session_replication_role = replica")
+    kept.execute("insert into ragdb.static_words values (1, 'red', '[1]')")
+    with psycopg.connect(clone) as holder:
+        holder.execute(SEARCH.encode())
+        with calling(clone, "erase_traces('gone')") as came:
+            until(lambda: came or held(kept))
+            holder.execute("set lock_timeout = '2s'")
+            assert one(holder, "select count(*) from (select from ragdb.static_words for update) w")
+            holder.rollback()
+        assert came == ["done"]
+
+
 @pytest.mark.parametrize(
     ("call", "gone"),
     [
