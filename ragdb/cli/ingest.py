@@ -15,7 +15,6 @@ from ragdb.cli.ingested import advise, show
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
 MAX_BYTES = 64 * 2**20
-CUT = ("paragraph", 240, 48, "token")
 
 
 def register(app: typer.Typer) -> None:
@@ -103,14 +102,12 @@ def ingest(
     ] = None,
     strategy: Annotated[
         str, typer.Option(metavar="paragraph|window|semantic|page", help="Where documents are cut.")
-    ] = CUT[0],
-    max_tokens: Annotated[int, typer.Option(help="Largest chunk, in units.")] = CUT[1],
-    overlap: Annotated[int, typer.Option(help="Overlap with the previous chunk, in units.")] = CUT[
-        2
-    ],
+    ] = "paragraph",
+    max_tokens: Annotated[int, typer.Option(help="Largest chunk, in units.")] = 240,
+    overlap: Annotated[int, typer.Option(help="Overlap with the previous chunk, in units.")] = 48,
     unit: Annotated[
         str, typer.Option(metavar="token|word|char", help="Unit of --max-tokens and --overlap.")
-    ] = CUT[3],
+    ] = "token",
 ) -> int:
     """Read files into a corpus: text, source code, Markdown, HTML, PDF, office, data, mail.
 
@@ -146,8 +143,10 @@ def ingest(
         "unit": unit,
     }
     if contract is not None:
-        cut = strategy, max_tokens, overlap, unit
-        if paths or corpus or watch or glob or name or not recursive or cut != CUT:
+        from ragdb.ingest.options import CHUNKING
+
+        cut = {name: options.pop(name) for name in CHUNKING}
+        if paths or corpus or watch or glob or name or not recursive or cut != CHUNKING:
             raise Failure(
                 "--contract cannot be combined with PATH, --corpus, --watch, --glob, --name,"
                 " --no-recursive, --strategy, --max-tokens, --overlap or --unit",
@@ -158,7 +157,6 @@ def ingest(
                 "a contract names its sources", hint="--prefix . takes over what is there"
             )
         options["tells_gone"] = False
-        del options["strategy"], options["max_tokens"], options["overlap"], options["unit"]
         return ingest_contract(session, contract, options, embed, due)
     if due:
         raise Failure("--due needs --contract")

@@ -62,14 +62,11 @@ begin atomic
       and t.tgenabled not in ('O', 'A')
     group by t.tgrelid
   union all
-  select 'triggers', 'warning', coalesce('database ' || d.datname, 'all databases')
-      || coalesce(', role ' || nullif(s.setrole, 0)::regrole, ''),
+  select 'triggers', 'warning', k.place,
     'session_replication_role is set, which switches ordinary triggers off',
     'alter … reset session_replication_role'
-    from pg_catalog.pg_db_role_setting s left join pg_catalog.pg_database d
-      on d.oid = s.setdatabase
-    where exists (select from unnest(s.setconfig) v where v like 'session\_replication\_role=%')
-      and (d.oid is null or d.datname = pg_catalog.current_database())
+    from ragdb_internal.kept_settings() k
+    where k.setting like 'session\_replication\_role=%'
   union all
   -- as by alter system, or in the file of the server
   select 'triggers', 'warning', 'this session',
@@ -157,14 +154,10 @@ begin atomic
       in ('ragdb_owner', 'ragdb_signer', 'pg_write_all_data', 'pg_read_all_data',
         'pg_write_server_files', 'pg_read_server_files', 'pg_execute_server_program')
   union all
-  select 'rights', 'warning', coalesce('database ' || d.datname, 'all databases')
-      || coalesce(', role ' || nullif(s.setrole, 0)::regrole, ''),
+  select 'rights', 'warning', k.place,
     'ragdb.signing_key is set, which every role of the server reads in pg_db_role_setting',
     'alter … reset "ragdb.signing_key", give it to sessions, and ragdb keys rotate'
-    from pg_catalog.pg_db_role_setting s left join pg_catalog.pg_database d
-      on d.oid = s.setdatabase
-    where exists (select from unnest(s.setconfig) v where v ilike 'ragdb.signing\_key=_%')
-      and (s.setdatabase = 0 or d.datname = pg_catalog.current_database())
+    from ragdb_internal.kept_settings() k where k.setting ilike 'ragdb.signing\_key=_%'
   union all
   -- the groups are made with none of these, which a member has who sets the role
   select 'rights', 'warning', 'role ' || r.rolname,

@@ -1,5 +1,5 @@
 -- What else decides what is stored and read: columns with their defaults, indexes, tables that hand
--- their rows on, and what PostgreSQL itself does.
+-- their rows on, what PostgreSQL itself does, and settings that sessions begin with.
 
 -- Returns the columns of the tables of ragdb, with type, default and whether null is refused, and
 -- their indexes but those of constraints.
@@ -73,4 +73,18 @@ begin atomic
     where a.oid >= 16384 and not exists (
       select from pg_catalog.pg_depend d
       where d.classid = a.class and d.objid = a.oid and d.deptype = 'e');
+end;
+
+-- Returns the settings that roles and databases keep for sessions in this database, each as
+-- name=value, and where it is kept.
+create or replace function ragdb_internal.kept_settings()
+returns table (place text, setting text)
+language sql stable parallel safe
+begin atomic
+  select coalesce('database ' || d.datname, 'all databases')
+      || coalesce(', role ' || nullif(s.setrole, 0)::regrole, ''), v.setting
+    from pg_catalog.pg_db_role_setting s
+      left join pg_catalog.pg_database d on d.oid = s.setdatabase
+      cross join lateral pg_catalog.unnest(s.setconfig) v (setting)
+    where s.setdatabase = 0 or d.datname = pg_catalog.current_database();
 end;
