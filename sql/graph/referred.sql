@@ -3,8 +3,6 @@
 -- these: so each reference that comes or goes has its turn weighed.
 
 -- Trigger of ragdb.edges: weighs anew the turns to which references came, or from which they went.
--- Of those the first three count (turn_salience): a turn that has three besides stays as it is, or
--- each document that links to it would have all references to it read.
 create or replace function ragdb_internal.weigh_referred() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -15,15 +13,11 @@ begin
   perform ragdb_internal.weigh_turns(r.corpus_id, r.chunk_nos)
     from (
       select t.corpus_id, array_agg(t.chunk_no) as chunk_nos
-        from (select c.corpus_id, c.child_no, count(*) + 3 as enough from changed c
-            where c.edge_type = 'reference' group by c.corpus_id, c.child_no offset 0) n
+        from (select distinct c.corpus_id, c.child_no from changed c
+            where c.edge_type = 'reference' offset 0) n
           cross join lateral (
             select h.corpus_id, h.chunk_no from ragdb.turns h
             where h.corpus_id = n.corpus_id and h.chunk_no = n.child_no offset 0) t
-        where (select count(*) from (
-            select from ragdb.edges e
-            where e.corpus_id = n.corpus_id and e.child_no = n.child_no
-              and e.edge_type = 'reference' limit n.enough) o) < n.enough
         group by t.corpus_id) r;
   return null;
 end $$;

@@ -15,9 +15,11 @@ begin atomic
       when v.embedding is null or p.embedding is null then 0.5
       else ragdb_internal.similarity(v.embedding, p.embedding, 'cosine') end,
     ragdb_internal.turn_salience(t.given, t.phase <> b.phases[1],
-      (select pg_catalog.count(*) from ragdb.edges e
+      -- three count, and a turn may have thousands
+      (select pg_catalog.count(*) from (
+        select from ragdb.edges e
         where e.corpus_id = turn_weight.corpus_id and e.child_no = turn_weight.chunk_no
-          and e.edge_type = 'reference'),
+          and e.edge_type = 'reference' limit 3) e),
       ragdb_internal.turn_novelty(v.embedding, b.embeddings))
     from (select t.* from ragdb.turns t
       where t.corpus_id = turn_weight.corpus_id and t.chunk_no = turn_weight.chunk_no offset 0) t
