@@ -29,15 +29,19 @@ def modules() -> dict[str, Path]:
 
 
 @cache
+def nodes(name: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(modules()[name].read_text())))
+
+
+@cache
 def imports(name: str) -> set[str]:
     """Modules of the package that a module imports, in functions too; not those for types alone."""
     of_types: set[int] = set()
     found: set[str] = set()
-    nodes = list(ast.walk(ast.parse(modules()[name].read_text())))
-    for node in nodes:
+    for node in nodes(name):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             of_types.update(id(part) for part in ast.walk(node))
-    for node in nodes:
+    for node in nodes(name):
         if id(node) in of_types:
             continue
         if isinstance(node, ast.ImportFrom):
@@ -108,10 +112,10 @@ OWN_WORDS = {
 
 def test_no_sql_stands_outside_the_generated_client_and_what_makes_the_schema() -> None:
     found = []
-    for name, path in modules().items():
+    for name in modules():
         if name.startswith((*GENERATED, *WITH_SQL)):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(name):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 words = " ".join(node.value.split())
                 if SQL.match(words) and not words.startswith(OWN_WORDS.get(name, ())):

@@ -198,8 +198,10 @@ def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
         # Python itself may say that it passed over one in a destructor
         assert "Traceback" not in err.partition("Exception ignored")[0]
         codes.add(process.returncode)
+        if process.returncode == 0:
+            break  # it was quicker, and is so with more time
     assert 130 in codes
-    assert codes <= {130, 0}  # 0 where it was quicker
+    assert codes <= {130, 0}
 
 
 def test_ctrl_c_while_python_imports_the_command_line_says_nothing() -> None:
