@@ -9,11 +9,10 @@ by their shape alone, and every entry of a list must have it: other records stay
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from ragdb.readers import channel
 from ragdb.readers.document import ReadError, clean, one_line
 from ragdb.readers.messages import (
     SESSION_KEYS,
@@ -25,9 +24,6 @@ from ragdb.readers.messages import (
 )
 
 IDS = (*SESSION_KEYS, "id", "_id", "uuid")
-_HELD = {"text", "files", "attachments", "blocks"}  # by a message of a channel
-_SECONDS = re.compile(r"1\d{9}(\.\d{1,6})?")  # since 1970, from 2001 to 2033
-_ESCAPED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # by Slack, and nothing else
 
 
 def found(value: Any) -> list[dict[str, Any]]:
@@ -40,8 +36,8 @@ def found(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, list):
         if is_talk(value):
             return [_entry({"messages": value})]
-        if value and all(_is_of_channel(one) for one in value):
-            return [_entry({"messages": list(_of_channel(value))})]
+        if value and all(channel.is_message(one) for one in value):
+            return [_entry({"messages": list(channel.messages(value))})]
         key = next((key for key in SHAPES if all(_has(one, key) for one in value)), None)
         return _listed(value, key) if value and key else []
     key = next((key for key in SHAPES if _has(value, key)), None)
@@ -224,64 +220,6 @@ SHAPES: dict[str, Callable[[Any, dict[str, Any]], Iterator[dict[str, Any]]]] = {
     "conversations": _sharegpt,
     "messages": _plain,
 }
-
-
-def _is_of_channel(one: Any) -> bool:
-    """Tell whether a record is a message of a channel: who, when and what."""
-    if not isinstance(one, dict) or not isinstance(one.get("ts"), str | int | float):
-        return False
-    names = (one.get(key) for key in ("user", "username", "bot_id"))
-    is_said = isinstance(one.get("text"), str) and any(isinstance(name, str) for name in names)
-    # some are of nobody, and some have files alone; a record of a log may be a message, too
-    is_message = one.get("type") == "message" and bool(_HELD & one.keys())
-    return bool(_SECONDS.fullmatch(str(one["ts"]))) and (is_said or is_message)
-
-
-def _of_channel(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The messages of a channel by their times.
-
-    Each is called by its time, so that it keeps its id where another is deleted. One of a thread
-    answers the one that began it, another the one before it in the channel.
-    """
-    first: dict[str, str] = {}
-    before = None
-    known: set[tuple[str, str | None, str]] = set()
-    times: Counter[str] = Counter()
-    for one in sorted(said, key=lambda one: float(one["ts"])):
-        at = str(one["ts"])
-        began = first.get(str(one.get("thread_ts")))
-        profile = one.get("user_profile")
-        names = [one.get("username"), one.get("user"), one.get("bot_id")]
-        if isinstance(profile, dict):
-            names = [profile.get("display_name"), profile.get("real_name"), *names]
-        text = one.get("text")
-        if not isinstance(text, str) or not text.strip():
-            text = _attached(one.get("attachments"))
-        for written, meant in _ESCAPED:
-            text = text.replace(written, meant)
-        speaker = next((name for name in names if name and isinstance(name, str)), None)
-        if not text.strip() or (at, speaker, text) in known:
-            continue
-        known.add((at, speaker, text))
-        times[at] += 1
-        id = at if times[at] == 1 else f"{at}-{times[at]}"
-        yield {
-            "id": id,
-            "parent_id": began or before,
-            "role": "user",
-            "speaker": speaker,
-            "created_at": float(one["ts"]),
-            "text": text,
-        }
-        first.setdefault(at, id)
-        before = before if began else id
-
-
-def _attached(attachments: Any) -> str:
-    """What a program says in a channel where it says so in attachments alone."""
-    found = attachments if isinstance(attachments, list) else []
-    texts = [one.get("text") or one.get("fallback") for one in found if isinstance(one, dict)]
-    return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
 def _objects(messages: Any, name: str) -> list[dict[str, Any]]:

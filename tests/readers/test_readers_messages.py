@@ -187,6 +187,26 @@ def test_what_programs_say_in_a_channel_is_said() -> None:
     ]
 
 
+def test_a_message_of_a_channel_is_read_as_it_is_shown() -> None:
+    marked = (
+        "<@U1> and <@U3|bo> and <@U9>: <!here> <!subteam^S1|@staff> <#C1|tools> <#C2>"
+        " <https://a.example/?x=1&amp;y=2|the page> <https://a.example> <mailto:a@b.c|a@b.c>"
+        " if a &lt;b&gt; &lt;@U1&gt; 2 <3 <https://a.example|https://a.example>"
+    )
+    asked = {"user": "U2", "ts": "1735689500.000100", "text": marked}
+    (one,) = read_as([*CHANNEL, asked], "2025-01-01.json")
+    first = one["messages"][0]
+    assert first["text"] == (
+        "@Ada and @bo and @U9: @here @staff #tools #C2"
+        " the page (https://a.example/?x=1&y=2) https://a.example a@b.c"
+        " if a <b> <@U1> 2 <3 https://a.example"
+    )
+    # who has a name in one message of a day has it in all of them
+    again = {"user": "U1", "ts": "1735689900.000400", "text": "Thank you."}
+    (one,) = read_as([*CHANNEL, again], "2025-01-01.json")
+    assert [m["speaker"] for m in one["messages"]] == ["Ada", "U2", "U2", "Ada"]
+
+
 def test_lines_may_say_nothing_too() -> None:
     lines = [one | {"session": "s"} for one in (ASKED, CALL | {"parent_id": 1}, FOUND)]
     lines[2]["parent_id"] = 2
