@@ -85,6 +85,7 @@ class Writer:
     ) -> None:
         self.db, self.report, self.options, self.make = db, report, options, make
         self.has_made = False  # the corpus, which stays
+        self.batch: list[Entry] = []  # of both kinds, by whose language a corpus is made
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
 
@@ -95,6 +96,7 @@ class Writer:
 
     def write(self, batch: list[Entry]) -> Iterator[Written]:
         """Put a batch: its documents, then its conversations."""
+        self.batch = batch
         for kind in (False, True):
             some = [entry for entry in batch if entry.document.is_conversation is kind]
             most = CONVERSATIONS if kind else len(some)
@@ -135,11 +137,11 @@ class Writer:
         for attempt in range(5):
             try:
                 if not (self.has_corpus or self.dry_run or len(given.obj) < AT_ONCE_BYTES):
-                    self.make(batch)
+                    self.make(self.batch)
                     self.has_made = True
                 with self.db.connection.transaction(force_rollback=self.dry_run):
                     if not self.has_corpus:
-                        self.make(batch)
+                        self.make(self.batch)
                     rows = put(self.report.corpus, given, self.force)
                     for entry, row in zip(batch, rows, strict=True):
                         if entry.outcome.blob is not None and not row.was_duplicate:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from ragdb.client.rows import loads
-from ragdb.readers import exports
+from ragdb.readers import exports, language
 from ragdb.readers.document import Document, ReadError, one_line
 from ragdb.readers.jsonl import lines, malformed
 from ragdb.readers.messages import (
@@ -118,10 +118,12 @@ def of_json(found: tuple[Mapping[str, Any], ...], data: bytes) -> list[Document]
 
 
 def _document(data: bytes, *, title: str | None, messages: Any, **about: Any) -> Document:
+    said = tuple(messages)
     return Document(
         text="",
         title=one_line(title),
-        messages=tuple(messages),
+        language=language.guess("\n".join(one["text"] for one in said)),
+        messages=said,
         data=data,
         media_type=MEDIA_TYPE,
         **about,

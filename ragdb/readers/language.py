@@ -140,12 +140,19 @@ def guess(text: str) -> str | None:
     if script == "DEVANAGARI":  # its vowel signs are not letters
         words = re.findall("[\u0900-\u0963\u0971-\u097f]+", sample)[:_MAX_WORDS]
     known = _table(script)
-    counts = Counter(code for word in words for code in known.get(word, _lettered(word, script)))
+    counts: Counter[str] = Counter()
+    different: Counter[str] = Counter()
+    for word, times in Counter(words).items():
+        for code in known.get(word, _lettered(word, script)):
+            counts[code] += times
+            different[code] += 1
     if not counts:
         return None
     (best, hits), (_, second) = [*counts.most_common(2), ("", 0)][:2]
-    # a function word every ten words, and more of one language than of any other
-    return best if hits >= 2 and hits * 10 >= len(words) and hits > second else None
+    # two function words, for one alone may be a name; one every ten words, and more of one language
+    # than of any other
+    is_told = different[best] >= 2 and hits * 10 >= len(words) and hits > second
+    return best if is_told else None
 
 
 @cache

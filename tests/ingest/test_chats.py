@@ -238,3 +238,14 @@ def test_more_conversations_than_one_call_takes_are_stored(run: Run, tmp_path: P
     (tmp_path / "conversations.json").write_text(export(*talks))
     stored = report(run, tmp_path / "conversations.json")
     assert (stored["written"], stored["failed"]) == (1001, 0)
+
+
+def test_a_chat_makes_a_corpus_of_its_language(run: Run, tmp_path: Path) -> None:
+    asked = {"user": "U1", "ts": "1735689600.000100", "text": "Wer hat den Schlüssel der Halle?"}
+    for day in ("2025-01-01.json", "2025-01-02.json"):
+        (tmp_path / day).write_text(json.dumps([asked]))
+    # it is put before them
+    (tmp_path / "a.md").write_text("This is what the members of the hall have to know.\n")
+    assert run("ingest", tmp_path, "--corpus", "kanal").exit_code == 0
+    made = json.loads(run("corpus", "show", "kanal", "--json").stdout)
+    assert made["text_config"] == "german"

@@ -147,6 +147,8 @@ MARKS = [
         # a name is not a language, and Kazakh above not Russian
         ("en", "President Erdoğan met the ministers in the capital, and they spoke of the treaty."),
         (None, "Erdoğan, Ankara, 12.04.2024, 8.400 TL, fax, telex, modem, radio, hotel, taxi, bar"),
+        # nor is one word that is written twice
+        (None, "name: ada, display name: Ada"),
         ("fa", "این قرارداد در تاریخ پنجم مارس به پایان می رسد و کلیدها را نگهبان دارد."),
         ("bg", "Договорът изтича на пети март и ключовете са при пазача, който е тук."),
     ],
