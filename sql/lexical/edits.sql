@@ -169,13 +169,3 @@ begin atomic
       near_lexemes.word, near_lexemes.asciis, d.begun) b
   offset 0;
 end;
-
--- Returns what is one edit from a word and has a lexeme.
-create or replace function ragdb_internal.spelt_as(word text, lexeme text, config text)
-returns text
-language sql stable parallel safe
-return (
-  select e.edits[pg_catalog.array_position(
-    ragdb_internal.letter_lexemes(
-      ragdb_internal.folded_edits(e.edits, spelt_as.word), spelt_as.config), spelt_as.lexeme)]
-  from ragdb_internal.edits(spelt_as.word, 1, pg_catalog.length(spelt_as.word)) e);

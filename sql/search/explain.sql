@@ -85,9 +85,10 @@ comment on function ragdb.explain_search is
   'Raises RG400, RG401, RG404, RG406.';
 
 -- Returns a query with the words that a corpus lacks, but those known elsewhere, replaced by those
--- that were probably meant; null where there are none, or for too few of them.
+-- that were probably meant, as the corpus or the parts of it that are opened write them; null where
+-- there are none, or for too few of them.
 create or replace function ragdb_internal.meant_query(
-  corpus ragdb.corpora, query text, syntax text, known text[])
+  corpus ragdb.corpora, query text, syntax text, known text[], opened ragdb.corpora[])
 returns text
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -105,10 +106,11 @@ declare
   v_mended integer := 0;
 begin
   for v_meant in
-    select distinct m.word, coalesce(
-      ragdb_internal.accented_as(m.word, m.lexeme, corpus.text_config),
-      ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config)) as meant
-    from ragdb_internal.meant_words(corpus, v_text, v_lacking) m
+    select m.word,
+      coalesce(ragdb_internal.written_as(opened, corpus, m.word, m.lexeme), m.word) as meant
+    from (
+      select distinct w.word, w.lexeme
+      from ragdb_internal.meant_words(corpus, v_text, v_lacking) w offset 0) m
     where m.word <> all (known)
   loop
     v_query := regexp_replace(v_query,
@@ -140,7 +142,7 @@ begin
   end if;
   foreach v_corpus in array v_corpora loop
     v_meant := coalesce(v_meant, ragdb_internal.meant_query(
-      ragdb_internal.whole_of(v_corpus), query, syntax, v_known));
+      ragdb_internal.whole_of(v_corpus), query, syntax, v_known, v_corpora));
   end loop;
   return v_meant;
 end $$;
@@ -158,10 +160,11 @@ declare
   v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(corpus);
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
-  return ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpora[1]), query, syntax, '{}');
+  return ragdb_internal.meant_query(
+    ragdb_internal.whole_of(v_corpora[1]), query, syntax, '{}', v_corpora);
 end $$;
 comment on function ragdb.did_you_mean(text, text, text) is
-  'Returns a query with the words that a corpus lacks replaced by those that were probably meant: '
-  'what differs in accents alone, else what is one edit away; null where there are none, and where '
-  'half of the query or more is lacking and that is so for less than half of it. Raises RG400, '
-  'RG404.';
+  'Returns a query with the words that a corpus lacks replaced by those that were probably meant, '
+  'as its chunks write them: what differs in accents alone, else what is one edit away, or another '
+  'ending of it; null where there are none, and where half of the query or more is lacking and '
+  'that is so for less than half of it. Raises RG400, RG404.';

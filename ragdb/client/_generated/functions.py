@@ -854,18 +854,20 @@ class Functions(Caller):
     @overload
     def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
         """Returns a query with the words that a corpus lacks replaced by those that were
-        probably meant: what differs in accents alone, else what is one edit away; null where
-        there are none, and where half of the query or more is lacking and that is so for less
-        than half of it. Raises RG400, RG404.
+        probably meant, as its chunks write them: what differs in accents alone, else what is
+        one edit away, or another ending of it; null where there are none, and where half of
+        the query or more is lacking and that is so for less than half of it. Raises RG400,
+        RG404.
         """
 
     def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
         """did_you_mean(corpus, query, syntax='plain')
 
         Returns a query with the words that a corpus lacks replaced by those that were
-        probably meant: what differs in accents alone, else what is one edit away; null where
-        there are none, and where half of the query or more is lacking and that is so for less
-        than half of it. Raises RG400, RG404.
+        probably meant, as its chunks write them: what differs in accents alone, else what is
+        one edit away, or another ending of it; null where there are none, and where half of
+        the query or more is lacking and that is so for less than half of it. Raises RG400,
+        RG404.
 
         did_you_mean(corpora=None, query=None, syntax='plain')
 
