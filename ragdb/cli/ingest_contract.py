@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragdb.cli.ingest_runs import embed_all, run
 from ragdb.cli.ingested import each
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
+
+if TYPE_CHECKING:
+    from ragdb.contracts.declarations import DeclaredSource
+    from ragdb.database import Database
 
 
 def ingest_contract(
@@ -71,6 +75,8 @@ def ingest_contract(
                     db.record_reading(source.corpus, source.name, report.documents, report.failed)
                 tell(report)
                 reports.append(report)
+                if options["prune"] and not (found.sources or found.failed):
+                    _tell_kept(session, db, source)
     if due and not sources:
         session.note("no source is due")
         return OK
@@ -84,6 +90,22 @@ def ingest_contract(
         session.note("no source has a file")
         return NOTHING
     return PARTIAL if any(report.failed for report in reports) or unembedded else OK
+
+
+def _tell_kept(session: Session, db: Database, source: DeclaredSource) -> None:
+    """Say which documents stay of a source that finds nothing, why, and what removes them."""
+    from ragdb.client.counting import counted
+    from ragdb.ingest.source import CONTRACT_SOURCE
+
+    origin = f"{CONTRACT_SOURCE}{source.name}"
+    kept = db.prune_sources(source.corpus, "", [], origin, dry_run=True).documents_deleted
+    if kept:
+        quoted = origin.replace("'", "''")
+        session.note(
+            f"source {source.name}: {source.uri} has no file, and {counted(kept, 'document')} of it"
+            f" stay{'s' * (kept == 1)}, because its disk may just not be mounted\n  hint: select"
+            f" ragdb.prune_sources('{source.corpus}', '', '{{}}', '{quoted}') removes what is left"
+        )
 
 
 def _tell(session: Session, refused: list[tuple[str, Exception]]) -> None:

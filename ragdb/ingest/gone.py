@@ -20,12 +20,13 @@ def settle(
     """Remove them, or count what would go: in a dry run, and where nobody wants them removed."""
     is_told = report.dry_run or not prune
     lost = _of_files_of_records(db, corpus, found, seen, is_told=is_told)
-    below = {(s.prefix, s.origin) for s in found.sources if s.prefix}
+    # the names of what a contract finds in its own folder begin with nothing
+    below = {(s.prefix, s.origin) for s in found.sources if s.prefix or not s.is_named}
     for prefix, origin in sorted(below, key=str):
         # what lies in a folder that cannot be looked at is not gone
         if any(uri.startswith(prefix) for uri in found.hidden):
             if prune:
-                report.not_pruned.append(prefix)
+                report.not_pruned.append(prefix or ".")
             continue
         keep = [uri for uri in seen if uri.startswith(prefix)]
         gone = db.prune_sources(corpus, prefix, keep, origin, dry_run=is_told).documents_deleted

@@ -486,6 +486,41 @@ def test_a_contract_takes_over_what_a_folder_brought_when_told_so(run: Run, tmp_
     assert "1 unchanged" in run("ingest", "--contract", contract).stderr
 
 
+@pytest.mark.parametrize("uri", ["docs/*.txt", "docs", "*.txt"])
+def test_prune_removes_what_is_gone_and_keeps_the_documents_of_an_empty_folder(
+    run: Run, clone: str, tmp_path: Path, uri: str
+) -> None:
+    folder = tmp_path / uri.partition("*")[0]
+    other = tmp_path / "other"
+    for below in (folder, other):
+        below.mkdir(exist_ok=True)
+    for file in (folder / "x.txt", folder / "y.txt", other / "z.txt"):
+        file.write_text(f"a text of {file.name}")
+    contract = tmp_path / "c.kern"
+    contract.write_text(f"corpus name=docs\n  source name=a uri={uri}\n  source name=b uri=other\n")
+    assert run("apply", contract).exit_code == 0
+    assert run("ingest", "--contract", contract).exit_code == 0
+
+    def names() -> list[str]:
+        listed = run("corpus", "documents", "docs", "--json").stdout
+        return sorted(Path(row["source"]).name for row in json.loads(listed))
+
+    (folder / "x.txt").unlink()
+    pruned = run("ingest", "--contract", contract, "--prune")
+    assert (pruned.exit_code, pruned.stderr.count("1 pruned")) == (0, 1)
+    assert names() == ["y.txt", "z.txt"]
+    (folder / "y.txt").unlink()
+    assert "stays" not in run("ingest", "--contract", contract).stderr
+    kept = run("ingest", "--contract", contract, "--prune")
+    assert (kept.exit_code, names()) == (0, ["y.txt", "z.txt"])
+    assert f"source a: {uri} has no file, and 1 document of it stays, because" in kept.stderr
+    (statement,) = re.findall(r"hint: (select ragdb\.prune_sources\(.*\)) removes", kept.stderr)
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute(statement.encode())
+    assert names() == ["z.txt"]
+    assert "stays" not in run("ingest", "--contract", contract, "--prune").stderr
+
+
 def test_a_source_that_the_database_refuses_keeps_no_other_from_being_read(
     run: Run, tmp_path: Path
 ) -> None:
