@@ -77,12 +77,15 @@ declare
   v_subject constant text[] := case when v_name is null then '{}'
     else ragdb_internal.lexemes_of_name(v_name, config) end;
   v_made constant boolean := ragdb_internal.asked_for(question) ~* '^who ';
+  v_meant constant text[] := ragdb_internal.meant_lexemes(question, config);
   v_left ragdb_internal.evidence_sentence[] := sentences;
 begin
   for v_round in 1 .. 10 loop
     select p.picked, p.support into picked, support
       from ragdb_internal.picked_sentences(terms, v_left, max_sentences) p;
     if picked = '{}' or not ragdb_internal.is_of_other_number(picked[1].sentence, question)
+      and not ragdb_internal.says_of_another(picked[1].sentence, v_meant, config)
+      and not ragdb_internal.was_removed(picked[1], terms, sentences)
       and (v_subject = '{}'
         or not (v_made
           and ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question))

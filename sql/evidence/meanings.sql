@@ -76,6 +76,30 @@ return array(
     protocol,server,servic,system,tool,trait,type}')
   order by n);
 
+-- Tells whether a sentence names what has these lexemes as the label of an item, as in "Note: a
+-- server has pages", or says what another thing is and names it at its end alone, behind a
+-- preposition, as Django in "Flask is a framework, as in Django" (English). It says of it nothing.
+create or replace function ragdb_internal.says_of_another(
+  sentence text, meant text[], config text)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_told constant text[] := case when meant <> '{}' and config = 'english'
+    then ragdb_internal.subject_of(sentence, config) end;
+begin
+  return v_told is not null and case
+    when ragdb_internal.sense_lexemes(lower(v_told[1] collate "C"), config) @> meant
+    then lower(btrim(v_told[1], ' *_+-') collate "C") = any (ragdb_internal.labels())
+      and v_told[2] ~ '[:：]'
+    else ragdb_internal.sense_lexemes(lower(substring(v_told[3],
+        E'(?i)^.*(?<!\\m(?:name|term|word|acronym|abbreviation)\\s)\\m(?:in|of|for|with|without'
+        '|like|unlike|than|on|from|at|via|using|and|or)\\s+'
+        '(?:(?:an?|the|your|our|its|their)\\s+)?(.+)$')
+        collate "C"), config) = meant end;
+end $$;
+
 -- Returns how much more a sentence counts that says what something with these lexemes is: 2, where
 -- a sign or an article follows, with which most texts say it, or 1.5; and 1 where it does not, or
 -- says what it is not.

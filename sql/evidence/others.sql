@@ -14,7 +14,8 @@ return coalesce(
 -- Tells whether a sentence, below such a heading, is about another thing by its first word: a name
 -- that the question does not have. "It" is what a heading of one word names. A name is what texts
 -- write no less often with a capital than without, within sentences and as all of the heading, and
--- what an item says that it is a thing of a kind; in small letters what the heading has.
+-- at least once, or as what an item says that it is a thing of a kind; in small letters what the
+-- heading has.
 create or replace function ragdb_internal.is_of_another(
   sentence text, heading text, question text, texts text)
 returns boolean
@@ -33,13 +34,10 @@ declare
 begin
   return v_word is not null and strpos(lower(question collate "C"), v_small) = 0 and case
     when v_word = v_small then strpos(lower(heading collate "C"), v_word) > 0
-    when sentence ~ v_item and v_small <> all ('{note,tip,hint,info,warning,caution,danger,
-        important,example,answer,result,summary,description,goal,purpose,problem,cause,effect,
-        solution,requirement,requirements,prerequisite,prerequisites,requires,required,optional,
-        needed,default,type,format,syntax,usage,input,output,value,returns,return,parameter,
-        parameters,argument,arguments,option,options,raises,yields}') then true
     else regexp_count(texts, format(v_within, v_word)) + (v_word = coalesce(v_headed, ''))::integer
-      >= greatest(1, regexp_count(texts, format(v_within, v_small))) end;
+      >= greatest(regexp_count(texts, format(v_within, v_small)),
+        case when sentence ~ v_item and v_small <> all (ragdb_internal.labels()) then 0 else 1 end)
+    end;
 end $$;
 
 -- Tells whether a sentence begins with a longer name than the one that a question is about, which
@@ -76,8 +74,14 @@ begin atomic
     '(?:later|above|newer|higher|up|greater|onward|earlier|below|older|lower))', 'g') m;
 end;
 
+-- Returns a pattern of what says from which version on something is there or is gone.
+create or replace function ragdb_internal.added_or_gone() returns text
+language sql immutable parallel safe
+return '\m(?:added|introduced|new|(removed|dropped|gone))\s+(?:in|with)\s+(?:the\s+)?';
+
 -- Tells whether a sentence has a name of a question only with other numbers behind it: what holds
--- for Python 3.6 says nothing of Python 3.9.
+-- for Python 3.6 says nothing of Python 3.9. Who asks whether something is so is told by what was
+-- added or removed in another version, too: it is said of all versions from that one on.
 create or replace function ragdb_internal.is_of_other_number(sentence text, question text)
 returns boolean
 language plpgsql immutable parallel safe
@@ -86,13 +90,32 @@ as $$
 begin
   return question ~ '[a-z] v?[0-9]' and exists (
     select from ragdb_internal.numbered_names(question) q
-      join ragdb_internal.numbered_names(sentence) s on s.name = q.name
+      join ragdb_internal.numbered_names(case
+        when lower(split_part(ragdb_internal.asked_for(question), ' ', 1) collate "C")
+          = any (ragdb_internal.asking_verbs())
+        then regexp_replace(sentence, ragdb_internal.added_or_gone(), 'since ', 'gi')
+        else sentence end) s on s.name = q.name
     group by q.name
     having not bool_or(starts_with(s.number || '.', q.number || '.')
         or starts_with(q.number || '.', s.number || '.'))
       and sentence !~ ('(?<![0-9.])(?:' || string_agg(distinct replace(q.number, '.', '[.]'), '|')
         || ')(?![0-9])'));
 end $$;
+
+-- Tells whether a sentence of evidence says that something was added which another one, with all
+-- that it has of what is asked but for numbers, says was removed.
+create or replace function ragdb_internal.was_removed(said ragdb_internal.evidence_sentence,
+  terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
+returns boolean
+language sql immutable parallel safe
+return case when (pg_catalog.regexp_match((said).sentence,
+    '(?i)' || ragdb_internal.added_or_gone())) = '{null}' then exists (
+  select from pg_catalog.unnest(sentences) s
+  where (pg_catalog.regexp_match(s.sentence, '(?i)' || ragdb_internal.added_or_gone()))[1] <> ''
+    and s.lexemes @> array(
+      select t.lexeme from pg_catalog.unnest(terms) t
+      where t.lexeme = any ((said).lexemes) and t.lexeme !~ '^(?:[0-9]|version$|releas$)'))
+  else false end;
 
 -- Tells whether a sentence of evidence has a name, by its lexemes, or its heading has it, or the
 -- sentence before it begins with it, as in "Flask is a framework. It was created by …".

@@ -6,6 +6,20 @@ create or replace function ragdb_internal.making_verbs() returns text[]
 language sql immutable parallel safe
 return '{created,wrote,developed,invented,founded,designed,built,authored,maintains}'::text[];
 
+-- Returns the words that begin an English question of yes or no.
+create or replace function ragdb_internal.asking_verbs() returns text[]
+language sql immutable parallel safe
+return '{does,do,did,is,are,was,were,can,could,has,have,will,should}'::text[];
+
+-- Returns words that stand before the colon of an item and name no thing, in small letters.
+create or replace function ragdb_internal.labels() returns text[]
+language sql immutable parallel safe
+return '{note,tip,hint,info,warning,caution,danger,important,example,answer,result,summary,
+  description,goal,purpose,problem,cause,effect,solution,requirement,requirements,prerequisite,
+  prerequisites,requires,required,optional,needed,default,type,format,syntax,usage,input,output,
+  value,returns,return,parameter,parameters,argument,arguments,option,options,raises,
+  yields}'::text[];
+
 -- Returns the words of a question as they are written, without signs.
 create or replace function ragdb_internal.written_words(question text) returns text[]
 language sql immutable parallel safe
@@ -54,7 +68,7 @@ declare
   v_words constant text[] := ragdb_internal.written_words(ragdb_internal.asked_for(question));
   v_first constant text := lower(v_words[1] collate "C");
   v_place constant integer := case
-    when v_first = any ('{does,do,did,is,are,was,were,can,could,has,have,will,should}') then 2
+    when v_first = any (ragdb_internal.asking_verbs()) then 2
     when v_first = 'who' and v_words[2] = any (ragdb_internal.making_verbs()) then 3
     else ragdb_internal.owner_place(v_words) end;
 begin

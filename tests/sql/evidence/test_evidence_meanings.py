@@ -89,6 +89,43 @@ def test_most_sentences_that_speak_of_a_thing_do_not_say_what_it_is(
 
 
 @pytest.mark.parametrize(
+    ("text", "question", "is_told"),
+    [
+        # of another thing, and the one that is asked about at the end alone
+        ("Flask is a micro framework, as in Django.", "What is Django?", False),
+        ("Flask: a micro framework, as in **Django**", "What is Django?", False),
+        ("The site is built with Django.", "What is Django?", False),
+        ("Flask is smaller than Django REST Framework.", "What is Django REST Framework?", False),
+        ("The kitchen is no place for a salt.", "Define salt", False),
+        # the thing itself, at the end
+        ("The framework behind the site is Django.", "What is Django?", True),
+        ("Forging requests is an attack called CSRF.", "What is CSRF?", True),
+        ("Forging requests is an attack known as CSRF.", "What is CSRF?", True),
+        ("Forging requests is the meaning of the term for CSRF.", "What is CSRF?", True),
+        ("Paris is the capital of France.", "What is the capital of France?", True),
+        ("Paris is the largest city of the capital region.", "What is the capital?", True),
+        ("The site uses Django, which is a framework.", "What is Django?", True),
+        ("Django is what runs beside Django.", "What is Django?", True),
+        ("The site is built with Django.", "What is the site built with?", True),
+        # a label is no name
+        ("Note: a server has pages.", "What is a note?", False),
+        ("* **Tip**: a server has pages.", "What is a tip?", False),
+        ("`Note`: a class of lines.", "What is Note?", True),
+        ("Salt: a random text.", "What is a salt?", True),
+        ("A note is a line of text.", "What is a note?", True),
+    ],
+)
+def test_what_names_a_thing_last_or_as_a_label_does_not_say_what_it_is(
+    db: Connection, text: str, question: str, is_told: bool
+) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", text)
+    row = alike(base, "docs", question)
+    assert (row.status == "answered") is is_told, row.answer
+
+
+@pytest.mark.parametrize(
     ("question", "config", "asked"),
     [
         ("What is a salt?", "english", "a salt"),

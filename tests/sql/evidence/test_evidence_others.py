@@ -172,6 +172,60 @@ def test_an_item_that_says_what_something_is_is_about_that(
 
 
 @pytest.mark.parametrize(
+    ("sentence", "more", "is_of_another"),
+    [
+        ("Background: a worker has pages.", "It runs in the background.", False),
+        ("Caveat: a worker has pages.", "Mind the caveat and one caveat more.", False),
+        ("Slowserv: a worker has pages.", "We install Slowserv and then slowserv runs.", True),
+        ("Slowserv: a worker has pages.", "", True),
+    ],
+)
+def test_an_item_whose_label_texts_write_in_small_letters_is_about_no_other_thing(
+    any_db: Connection, sentence: str, more: str, is_of_another: bool
+) -> None:
+    made = scalar(
+        any_db,
+        "select ragdb_internal.is_of_another(%s, 'Servers', 'Does Quickserv serve pages?', %s)",
+        sentence,
+        f"# Servers\n\n{sentence}\n\n{more}",
+    )
+    assert made is is_of_another
+
+
+@pytest.mark.parametrize(
+    ("texts", "question", "answer"),
+    [
+        (["Plugins were added in version 4."], "Does version 5 have plugins?", "Plugins were"),
+        (["*New in version 4*: plugins."], "Can I use plugins in version 5?", "*New in"),
+        # removed since
+        (
+            ["Plugins were added in version 4.", "Plugins were removed in version 4.5."],
+            "Does version 5 have plugins?",
+            "Plugins were removed",
+        ),
+        (
+            ["Plugins were added in version 4.", "Themes were removed in version 4.5."],
+            "Does version 5 have plugins?",
+            "Plugins were added",
+        ),
+        # what another version has, and what was added when
+        (["Version 4 has plugins."], "Does version 5 have plugins?", None),
+        (["Plugins were added in version 4."], "What was added in version 5?", None),
+        (["Support for Python 3.6 was added in version 2."], "Is Python 3.9 supported?", None),
+    ],
+)
+def test_what_was_added_in_a_version_is_said_of_later_ones_unless_it_was_removed(
+    any_db: Connection, texts: list[str], question: str, answer: str | None
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    for n, text in enumerate(texts):
+        base.put_text("docs", f"{n}.md", text)
+    row = alike(base, "docs", question, sentences=1)
+    assert row.answer.startswith(answer) if answer else row.status == "insufficient", row.answer
+
+
+@pytest.mark.parametrize(
     ("sentence", "question", "is_of_other"),
     [
         ("It drops support for Python 3.6.", "Which version dropped Python 3.9?", True),
