@@ -4,6 +4,7 @@ Words of the chunks of each collection are drawn by a seed, and each gets one er
 letter, of the kinds that Pollock and Zamora counted in 1984: 34 of 93 lack a letter, 27 have one
 more (half of these the one before it again), 19 have a wrong one, and in 13 two are swapped.
 Letters are those of the word. An error that makes a word of the corpus is no misspelling there.
+Counted too: words that ragdb.did_you_mean suggests, those that chunks write, and what was meant.
 
     python -m bench.search.misspelt [--seed N] [--words N] [--results FILE] [SET …]
 """
@@ -79,6 +80,12 @@ def shares(db: Connection, corpus: str, count: int, rng: random.Random) -> Count
             found["other"] += 1
         else:
             found["no word"] += 1
+    written = {w.casefold() for (w,) in db.execute(WORDS, (corpus,))}
+    for word in lacked:
+        for (said,) in db.execute("select ragdb.did_you_mean(%s, %s)", (corpus, word)):
+            found["suggested"] += said is not None
+            found["written"] += said is not None and said.casefold() in written
+            found["right"] += said is not None and said.casefold() == typed[word].casefold()
     return found
 
 
@@ -95,6 +102,7 @@ def main() -> None:
             found = shares(db, corpus_of(name), given.words, random.Random(given.seed))
             mended = found["meant"] + found["other"] + found["no word"]
             cells = [f"{100 * found[to] / mended:.1f}" for to in ("meant", "other", "no word")]
+            cells += [str(found[what]) for what in ("suggested", "written", "right")]
             table.append(f"| {name} | {found['drawn']} | {mended} | {' | '.join(cells)} |")
             print(table[-1], flush=True)
     publish(
@@ -103,8 +111,9 @@ def main() -> None:
         "words of chunks with one error, of which the mended ones in percent.",
         [
             "| set | misspelt | mended | to what was meant | to another word of a chunk"
-            " | to a lexeme by what is no word of a chunk |",
-            "|---|---|---|---|---|---|",
+            " | to a lexeme by what is no word of a chunk"
+            " | suggested | written in a chunk | what was meant |",
+            "|---|---|---|---|---|---|---|---|---|",
             *table,
         ],
         own.version,
