@@ -52,6 +52,11 @@ def misspelt(word: str, rng: random.Random) -> str:
     return before + behind[:1] + letter + behind[1:]
 
 
+def small(word: str) -> str:
+    """A word in small letters; a capital I with a dot is i."""
+    return word.casefold().replace("i\u0307", "i")
+
+
 def shares(db: Connection, corpus: str, count: int, rng: random.Random) -> Counter[str]:
     """How many of so many misspelt words are mended to what."""
 
@@ -80,12 +85,12 @@ def shares(db: Connection, corpus: str, count: int, rng: random.Random) -> Count
             found["other"] += 1
         else:
             found["no word"] += 1
-    written = {w.casefold() for (w,) in db.execute(WORDS, (corpus,))}
+    written = {small(w) for (w,) in db.execute(WORDS, (corpus,))}
     for word in lacked:
         for (said,) in db.execute("select ragdb.did_you_mean(%s, %s)", (corpus, word)):
             found["suggested"] += said is not None
-            found["written"] += said is not None and said.casefold() in written
-            found["right"] += said is not None and said.casefold() == typed[word].casefold()
+            found["written"] += said is not None and small(said) in written
+            found["right"] += said is not None and small(said) == small(typed[word])
     return found
 
 

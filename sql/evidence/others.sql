@@ -67,17 +67,12 @@ language sql immutable parallel safe
 begin atomic
   select distinct pg_catalog.lower(m[1] collate "C"), m[2]
   from pg_catalog.regexp_matches(pg_catalog.left(numbered_names.text, 2000),
-    E'(?<!(?:[Ss]ince|[Ff]rom|[Ll]east|[Mm]inimum|[Tt]han|[Aa]fter|[Bb]efore|[Uu]ntil|>=?|≥|to) ?)'
-    '(?<![A-Za-z])(?!(?:The|An?|All|These|Those|About|Over|Of|And|Or|For|With|By) )'
+    E'(?<!(?:[Ss]ince|[Aa]s of|[Ff]rom|[Ll]east|[Mm]inimum|[Tt]han|[Aa]fter|[Bb]efore|[Uu]ntil|>=?'
+    '|≥|to) ?)(?<![A-Za-z])(?!(?:The|An?|All|These|Those|About|Over|Of|And|Or|For|With|By) )'
     '([A-Z][A-Za-z+#-]*|version|release) v?([0-9]+(?:[.][0-9]+)*)'
     '(?![0-9A-Za-z%+*]|[.,:/-][0-9A-Za-z]| ?(?:to|through|until|–|-) ?v?[0-9]|,? (?:or|and) '
     '(?:later|above|newer|higher|up|greater|onward|earlier|below|older|lower))', 'g') m;
 end;
-
--- Returns a pattern of what says from which version on something is there or is gone.
-create or replace function ragdb_internal.added_or_gone() returns text
-language sql immutable parallel safe
-return '\m(?:added|introduced|new|(removed|dropped|gone))\s+(?:in|with)\s+(?:the\s+)?';
 
 -- Tells whether a sentence has a name of a question only with other numbers behind it: what holds
 -- for Python 3.6 says nothing of Python 3.9. Who asks whether something is so is told by what was
@@ -90,9 +85,7 @@ as $$
 begin
   return question ~ '[a-z] v?[0-9]' and exists (
     select from ragdb_internal.numbered_names(question) q
-      join ragdb_internal.numbered_names(case
-        when lower(split_part(ragdb_internal.asked_for(question), ' ', 1) collate "C")
-          = any (ragdb_internal.asking_verbs())
+      join ragdb_internal.numbered_names(case when ragdb_internal.asks_whether(question)
         then regexp_replace(sentence, ragdb_internal.added_or_gone(), 'since ', 'gi')
         else sentence end) s on s.name = q.name
     group by q.name
@@ -102,19 +95,22 @@ begin
         || ')(?![0-9])'));
 end $$;
 
--- Tells whether a sentence of evidence says that something was added which another one, with all
--- that it has of what is asked but for numbers, says was removed.
+-- Tells whether a sentence of evidence says from which version on something is there, and another
+-- one, with all that it has of what is asked but for numbers, from which it is gone.
 create or replace function ragdb_internal.was_removed(said ragdb_internal.evidence_sentence,
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
 returns boolean
 language sql immutable parallel safe
-return case when (pg_catalog.regexp_match((said).sentence,
-    '(?i)' || ragdb_internal.added_or_gone())) = '{null}' then exists (
-  select from pg_catalog.unnest(sentences) s
-  where (pg_catalog.regexp_match(s.sentence, '(?i)' || ragdb_internal.added_or_gone()))[1] <> ''
-    and s.lexemes @> array(
-      select t.lexeme from pg_catalog.unnest(terms) t
-      where t.lexeme = any ((said).lexemes) and t.lexeme !~ '^(?:[0-9]|version$|releas$)'))
+return case
+  when (said).sentence ~* ragdb_internal.added_or_gone()
+    and not ragdb_internal.says_kind((said).sentence, 'end', '')
+  then exists (
+    select from pg_catalog.unnest(sentences) s
+    where s.sentence ~* ragdb_internal.added_or_gone()
+      and ragdb_internal.says_kind(s.sentence, 'end', '')
+      and s.lexemes @> array(
+        select t.lexeme from pg_catalog.unnest(terms) t
+        where t.lexeme = any ((said).lexemes) and t.lexeme !~ '^(?:[0-9]|version$|releas$)'))
   else false end;
 
 -- Tells whether a sentence of evidence has a name, by its lexemes, or its heading has it, or the

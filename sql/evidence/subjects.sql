@@ -11,6 +11,12 @@ create or replace function ragdb_internal.asking_verbs() returns text[]
 language sql immutable parallel safe
 return '{does,do,did,is,are,was,were,can,could,has,have,will,should}'::text[];
 
+-- Tells whether an English question asks for yes or no.
+create or replace function ragdb_internal.asks_whether(question text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.lower(pg_catalog.split_part(
+    ragdb_internal.asked_for(question), ' ', 1) collate "C") = any (ragdb_internal.asking_verbs());
+
 -- Returns words that stand before the colon of an item and name no thing, in small letters.
 create or replace function ragdb_internal.labels() returns text[]
 language sql immutable parallel safe

@@ -197,11 +197,21 @@ def test_an_item_whose_label_texts_write_in_small_letters_is_about_no_other_thin
     [
         (["Plugins were added in version 4."], "Does version 5 have plugins?", "Plugins were"),
         (["*New in version 4*: plugins."], "Can I use plugins in version 5?", "*New in"),
+        (["Plugins were added in Quickserv 4."], "Does Quickserv 5 have plugins?", "Plugins were"),
+        (["Plugins were added in version 14."], "Does version 15 have plugins?", "Plugins were"),
+        (["As of version 4 it has plugins."], "Does version 5 have plugins?", "As of version 4"),
+        (["Version 4 introduced plugins."], "Does version 5 have plugins?", "Version 4 introduced"),
+        (["Quickserv 4 adds plugins."], "Does Quickserv 5 have plugins?", "Quickserv 4 adds"),
         # removed since
         (
             ["Plugins were added in version 4.", "Plugins were removed in version 4.5."],
             "Does version 5 have plugins?",
             "Plugins were removed",
+        ),
+        (
+            ["There are plugins since version 4.", "Version 4.5 removes the plugins."],
+            "Does version 5 have plugins?",
+            "Version 4.5 removes",
         ),
         (
             ["Plugins were added in version 4.", "Themes were removed in version 4.5."],
@@ -211,6 +221,9 @@ def test_an_item_whose_label_texts_write_in_small_letters_is_about_no_other_thin
         # what another version has, and what was added when
         (["Version 4 has plugins."], "Does version 5 have plugins?", None),
         (["Plugins were added in version 4."], "What was added in version 5?", None),
+        (["Plugins were added in Quickserv 4."], "Which plugins are new in Quickserv 5?", None),
+        (["Quickserv 4 has plugins."], "Does Quickserv 5 have plugins?", None),
+        (["Plugins were added in Slowserv 4."], "Does Quickserv 5 have plugins?", None),
         (["Support for Python 3.6 was added in version 2."], "Is Python 3.9 supported?", None),
     ],
 )
