@@ -398,3 +398,10 @@ class Made:
             assert [own[self.places_of[chunk]] for chunk, _ in found] == pytest.approx(
                 best, abs=3e-6
             )
+
+
+class FewDocuments(Made):
+    """A corpus whose documents cost little: what asks of chunks alone."""
+
+    def __init__(self, db: Connection, **how: Any) -> None:
+        super().__init__(db, chunks_per_document=25, **how)

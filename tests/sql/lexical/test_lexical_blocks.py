@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import Connection
 from tests.documents import text_document
 from tests.sql.lexical_twin import Collection, encoded, lexemes, put, search
-from tests.sql.made_corpus import Made
+from tests.sql.made_corpus import FewDocuments
 
 
 @pytest.fixture
@@ -25,13 +25,6 @@ def db(clone: str) -> Iterator[Connection]:
     """A database of the test's own: what other tests rolled back still fills the posting lists."""
     with psycopg.connect(clone) as connection:
         yield connection
-
-
-class FewDocuments(Made):
-    """A corpus whose documents cost little: these tests ask of chunks alone."""
-
-    def __init__(self, db: Connection, **how: Any) -> None:
-        super().__init__(db, chunks_per_document=25, **how)
 
 
 @pytest.mark.parametrize("questions", [1, pytest.param(4, marks=pytest.mark.nightly)])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.conftest import Connection, Server
 from tests.documents import text_document
 from tests.sql.lexical_twin import Collection, lexemes, put, search
-from tests.sql.made_corpus import Made
+from tests.sql.made_corpus import FewDocuments
 
 MEANING = ["car", "automobile", "vehicle", "motorcar"]
 TEXTS = {
@@ -196,8 +196,8 @@ def test_random_synonyms_rank_as_by_brute_force(
 
 
 def test_synonyms_of_a_large_corpus_rank_as_by_brute_force(db: Connection) -> None:
-    made = Made(db, vocabulary=300, longest=20)
-    made.add(3_000)
+    made = FewDocuments(db, vocabulary=300, longest=20)
+    made.add(2_100)
     groups = [made.words[:12], made.words[30:34], [made.words[40], made.words[250]]]
     for group in groups:
         db.execute("select ragdb.add_synonyms('made', %s)", (group,))

@@ -17,7 +17,7 @@ from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.documents import text_document
 from tests.embedding import one
 from tests.sql.lexical_twin import Collection, lexemes, put, search
-from tests.sql.made_corpus import Made, word
+from tests.sql.made_corpus import FewDocuments, Made, word
 
 
 def make(db: Connection, *texts: str) -> None:
@@ -184,7 +184,7 @@ def test_numbers_of_lexemes_end_at_a_billion(db: Connection) -> None:
 
 @pytest.mark.nightly
 def test_numbers_up_to_two_billion_have_blocks(db: Connection) -> None:
-    made = Made(db)
+    made = FewDocuments(db)
     made.add(2_000)
     made.move(1 + np.arange(2_000) * (2_000_000_000 - 1) // 1_999)
     made.optimize()

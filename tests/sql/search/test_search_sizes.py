@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Server
-from tests.sql.made_corpus import Made
+from tests.sql.made_corpus import FewDocuments, Made
 
 # (words, k)
 QUESTIONS = [(1, 10), (2, 1), (3, 10), (4, 30), (6, 10), (9, 100), (16, 10), (33, 3)]
@@ -31,7 +31,7 @@ def once_wide(server18: Server) -> Iterator[Made]:
         server18.database() as database,
         psycopg.connect(server18.dsn(database.dbname), autocommit=True) as connection,
     ):
-        made = Made(connection)
+        made = FewDocuments(connection)
         made.add(2_000)
         yield made
 
@@ -81,7 +81,7 @@ def has_blocks(made: Made) -> bool:
 
 
 def test_the_first_blocks_come_with_2000_chunks(db: Connection) -> None:
-    made = Made(db)
+    made = FewDocuments(db)
     for chunks in (1_999, 2_000, 2_001):
         made.add(chunks - len(made.ids))
         made.optimize()
@@ -91,7 +91,7 @@ def test_the_first_blocks_come_with_2000_chunks(db: Connection) -> None:
 
 
 def test_a_lexeme_of_64_chunks_has_blocks_and_one_of_400_is_pruned(db: Connection) -> None:
-    made = Made(db, vocabulary=300)
+    made = FewDocuments(db, vocabulary=300)
     texts = made.draw(2_500)
     counts = (63, 64, 65, 399, 400, 401, 402)
     for count in counts:
@@ -114,7 +114,7 @@ def test_a_lexeme_of_64_chunks_has_blocks_and_one_of_400_is_pruned(db: Connectio
 def test_a_thousand_stale_chunks_are_looked_at_and_one_more_renews_the_blocks(
     db: Connection,
 ) -> None:
-    made = Made(db)
+    made = FewDocuments(db)
     made.add(2_200)
     made.optimize()
     for stale in (1, 999, 1_000, 1_001):
@@ -130,7 +130,7 @@ def test_a_thousand_stale_chunks_are_looked_at_and_one_more_renews_the_blocks(
 
 
 def test_some_2047_chunks_newer_than_the_blocks_are_looked_at(db: Connection) -> None:
-    made = Made(db)
+    made = FewDocuments(db)
     made.add(2_000)
     made.optimize()
     newer = 0
@@ -146,7 +146,7 @@ def test_some_2047_chunks_newer_than_the_blocks_are_looked_at(db: Connection) ->
 def test_questions_of_any_number_of_words_rank_as_by_brute_force(
     db: Connection, optimized: bool
 ) -> None:
-    made = Made(db, vocabulary=3_000)
+    made = FewDocuments(db, vocabulary=3_000)
     made.add(2_100)
     if optimized:
         made.optimize()
@@ -156,7 +156,7 @@ def test_questions_of_any_number_of_words_rank_as_by_brute_force(
 
 @pytest.mark.parametrize("optimized", [False, True])
 def test_every_k_ranks_as_by_brute_force(db: Connection, optimized: bool) -> None:
-    made = Made(db, vocabulary=200)
+    made = FewDocuments(db, vocabulary=200)
     made.add(2_100)
     if optimized:
         made.optimize()
@@ -167,7 +167,7 @@ def test_every_k_ranks_as_by_brute_force(db: Connection, optimized: bool) -> Non
 
 @pytest.mark.parametrize("optimized", [False, True])
 def test_ties_of_as_many_chunks_as_are_fetched_go_by_id(db: Connection, optimized: bool) -> None:
-    made = Made(db, longest=4)
+    made = FewDocuments(db, longest=4)
     texts = made.draw(2_000)
     # 2 k + 32 chunks are fetched, and then eight times as many
     for tied in (41, 42, 43, 335, 336, 337):
@@ -299,7 +299,7 @@ def test_an_index_over_vectors_comes_with_10000_chunks(filtered: Made, chunks: i
 def test_blocks_are_made_in_one_pass_however_large_the_planner_takes_the_corpus_for(
     any_db: Connection, believed: int
 ) -> None:
-    made = Made(any_db, chunks_per_document=100)
+    made = FewDocuments(any_db)
     made.add(3_000)
     any_db.execute(
         "update pg_class set reltuples = %s, relpages = 1 + pg_relation_size(oid) / 8192"

@@ -19,7 +19,7 @@ from tests.documents import text_document
 from tests.embedding import ENCODER, embed, make_corpus
 from tests.processor import spent
 from tests.sql.lexical_twin import Collection, put, search
-from tests.sql.made_corpus import Made
+from tests.sql.made_corpus import FewDocuments
 
 TEXTS = {
     "csv": "insert records from a csv file",
@@ -488,8 +488,8 @@ def test_typos_change_the_lexical_leg_of_a_hybrid_search(db: Connection) -> None
 
 
 def test_a_search_with_typos_is_exact_by_every_strategy(db: Connection) -> None:
-    made = Made(db, vocabulary=3_000, longest=12)
-    made.add(2_500)
+    made = FewDocuments(db, vocabulary=3_000)
+    made.add(2_100)
     near = [w for w in made.words if len(w) == 4][5]
     typo = near[0] + near[1] + "x" + near[2:]  # nothing of the vocabulary
     for optimized in (False, True):
