@@ -187,10 +187,10 @@ OF_NONE = (
 
 
 def all_asked(db: Connection, asked: list[dict[str, Any]], hits: list[Any]) -> Iterator[Any]:
-    """What functions beside the search answer about the whole."""
+    """What functions beside the search answer about the whole, and by the first questions of it."""
     for statement in OF_NONE:
         yield statement, db.execute(statement).fetchall()
-    for number, (how, found) in enumerate(zip(asked, hits, strict=True)):
+    for number, (how, found) in enumerate(zip(asked[:20], hits[:20], strict=True)):
         words = how["query"].replace("+", "").split(" -")[0]
         given: dict[str, Any] = {"query": how["query"], "ids": [hit[1] for hit in found][:5]}
         given["embedding"] = Reals(ENCODER.encode([words]))

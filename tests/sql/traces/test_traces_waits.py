@@ -161,8 +161,12 @@ def test_upkeep_that_waits_for_a_reader_holds_up_no_other(clone: str, kept: Conn
         holder.execute("select from bi.retrieval_traces")
         with calling(clone, "maintain()", "-c ragdb.now=2199-05-06") as came:
             until(lambda: came or held(kept))
-            while not came:
+
+            def meanwhile() -> list[str]:
                 kept.execute("select from ragdb.list_traces('docs')")
+                return came
+
+            until(meanwhile)
         assert came == ["done"]
 
 
