@@ -22,6 +22,7 @@ from tests.conftest import Connection
 from tests.documents import text_document
 from tests.embedding import ENCODER, embed, make_embedder, one, put
 from tests.refusal import refused
+from tests.sql.soundness import errors as errors_of
 
 PARTS = ["part-0", "part-1", "part-2"]
 SHOWN = (
@@ -484,5 +485,4 @@ def test_a_retrieval_from_the_whole_is_recorded_and_replayed(parts: Connection) 
     assert [chunk["text"] for chunk in pack["chunks"]] == [hit[3] for hit in hits]
     put(parts, {"f": "red red apple"}, "part-2")
     assert parts.execute(replay, (trace,)).fetchone() == ("drifted", "corpus_changed")
-    errors_found = "select * from ragdb.verify() where severity = 'error'"
-    assert parts.execute(errors_found).fetchall() == []
+    assert errors_of(parts) == []

@@ -15,6 +15,7 @@ from tests.conftest import Connection, Login, Server
 from tests.embedding import one
 from tests.sql.conversations import conversation, message, put, uuid
 from tests.sql.signed_slices import promote, retrieve
+from tests.sql.soundness import errors
 
 SAID = [
     message(1, text="How are refunds paid?", speaker="Quill", salience=0.9),
@@ -178,9 +179,7 @@ def test_what_was_derived_from_it_goes_on_record(signed: Connection) -> None:
     assert db.execute(
         "select kind, item_id, action, cause, reason from ragdb.list_erasures('chat')"
     ).fetchall() == [("atom", atom, "erased", "turns of a speaker", "request 77")]
-    assert (
-        db.execute("select finding from ragdb.verify() where severity = 'error'").fetchall() == []
-    )
+    assert errors(db) == []
 
 
 def test_a_turn_without_a_time_of_its_own_has_none_afterwards(db: Connection) -> None:

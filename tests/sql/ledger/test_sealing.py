@@ -11,6 +11,7 @@ import pytest
 from tests import merkle_twin as twin
 from tests.conftest import Connection
 from tests.sql.ledger.conftest import KINDS, fill, findings, kinds
+from tests.sql.soundness import errors
 
 
 def test_every_kind_of_evidence_is_sealed_with_the_hash_of_its_row(evidence: Connection) -> None:
@@ -305,8 +306,7 @@ def test_what_a_dropped_corpus_left_is_erased_on_record(evidence: Connection) ->
     ).fetchall() == [("refunds",)]
     evidence.execute("select ragdb.seal_ledger()")
     assert findings(evidence) == []
-    errors = evidence.execute("select finding from ragdb.verify() where severity = 'error'")
-    assert errors.fetchall() == []
+    assert errors(evidence) == []
     ((reason,),) = evidence.execute(
         "select reason from ragdb.list_ledger_acts() where act = 'traces_erased'"
     ).fetchall()

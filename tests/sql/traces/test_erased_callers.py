@@ -16,6 +16,7 @@ from tests.refusal import refused
 from tests.sql.ledger.conftest import findings
 from tests.sql.ledger.test_ledger_attacks import DISARM
 from tests.sql.signed_slices import promote, retrieve
+from tests.sql.soundness import errors
 from tests.sql.traces.test_traces_waits import calling, held
 from tests.waiting import until
 
@@ -105,12 +106,6 @@ def docs(any_version: Server, any_filled: str) -> Iterator[Connection]:
 
 def count(db: Connection, table: str) -> int:
     return int(one(db, f"select count(*) from ragdb.{table}"))
-
-
-def errors(db: Connection) -> list[Any]:
-    return db.execute(
-        "select place, finding from ragdb.verify() where severity = 'error'"
-    ).fetchall()
 
 
 def test_what_a_role_asked_and_said_is_erased_and_nothing_else(docs: Connection) -> None:
