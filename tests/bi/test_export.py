@@ -208,10 +208,10 @@ def test_the_demo_with_traffic_leaves_traces_to_look_at(clone: str) -> None:
         db.create_embedder("words", 256)
         db.bind_embedder("words", "hash", "hash-v1")
         db.embed_corpus("demo", "words")
-    done = ragdb("demo", "--traffic", "--queries", "60", dsn=clone)
+    done = ragdb("demo", "--traffic", "--queries", "30", dsn=clone)
     assert done.returncode == 0, done.stderr
     assert "fell short" in done.stdout
-    again = ragdb("demo", "--traffic", "--queries", "30", dsn=clone)
+    again = ragdb("demo", "--traffic", "--queries", "10", dsn=clone)
     assert again.returncode == 0, again.stderr
     with psycopg.connect(clone, user="bi_reader") as reader:
         ((retrievals, errors, zero_results, admissible, shortfalls),) = reader.execute(
@@ -221,7 +221,7 @@ def test_the_demo_with_traffic_leaves_traces_to_look_at(clone: str) -> None:
         ((traces,),) = reader.execute(
             "select count(*) from fact_retrieval where corpus = 'demo'"
         ).fetchall()
-    assert retrievals == traces > 100
+    assert retrievals == traces > 40
     assert min(errors, zero_results, admissible) > 0
     # two a run, and the slice of the demo itself, which no worker has embedded yet
     assert shortfalls == 5
