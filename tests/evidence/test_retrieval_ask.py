@@ -28,10 +28,8 @@ def fake() -> Iterator[Fake]:
         yield server
 
 
-@pytest.fixture
-def run(run_on: Callable[[str], Run], clone: str) -> Run:
-    """The command line on a corpus of two documents."""
-    with ragdb.connect(clone) as db:
+def fill(dsn: str) -> None:
+    with ragdb.connect(dsn) as db:
         db.create_corpus("docs")
         db.put_text(
             "docs",
@@ -40,7 +38,18 @@ def run(run_on: Callable[[str], Run], clone: str) -> Run:
             "Refunds",
         )
         db.put_text("docs", "shipping.md", "Shipping takes five days. Vouchers never expire.")
-    return run_on(clone)
+
+
+@pytest.fixture(scope="module")
+def made(module_clone: str) -> str:
+    """A database with a corpus of two documents; what is asked of it stays on record."""
+    fill(module_clone)
+    return module_clone
+
+
+@pytest.fixture
+def run(run_on: Callable[[str], Run], made: str) -> Run:
+    return run_on(made)
 
 
 def test_an_answer_is_printed_with_its_sources(run: Run) -> None:
@@ -55,7 +64,9 @@ def test_an_answer_is_printed_with_its_sources(run: Run) -> None:
     assert "not entailment" in done.stderr
 
 
-def test_the_only_corpus_need_not_be_named(run: Run, clone: str) -> None:
+def test_the_only_corpus_need_not_be_named(run_on: Callable[[str], Run], clone: str) -> None:
+    fill(clone)
+    run = run_on(clone)
     done = run("ask", "how are gifts refunded")
     assert done.stdout.startswith("Gifts are refunded as vouchers. [1]"), done.stderr
     assert "vouchers" in run("pack", "vouchers").stdout
@@ -93,8 +104,8 @@ def test_what_the_corpus_does_not_say_is_a_negative_verdict(run: Run) -> None:
     assert "it has no word to search for" in done.stderr
 
 
-def test_a_greeting_is_looked_up_only_where_somebody_says_so(run: Run, clone: str) -> None:
-    with ragdb.connect(clone) as db:
+def test_a_greeting_is_looked_up_only_where_somebody_says_so(run: Run, made: str) -> None:
+    with ragdb.connect(made) as db:
         before = len(db.list_traces())
         done = run("ask", "hello", "-c", "docs")
         assert (done.exit_code, done.stdout) == (1, "")
@@ -104,13 +115,13 @@ def test_a_greeting_is_looked_up_only_where_somebody_says_so(run: Run, clone: st
         assert len(db.list_traces()) == before + 1
 
 
-def test_the_answer_as_json_has_its_evidence(run: Run, clone: str) -> None:
+def test_the_answer_as_json_has_its_evidence(run: Run, made: str) -> None:
     done = run("ask", "How are gifts refunded?", "--json", "-c", "docs")
     answer = json.loads(done.stdout)
     assert answer["answer"] == "Gifts are refunded as vouchers."
     assert answer["problems"] == []
     assert answer["gate"]["enough"] is True
-    with ragdb.connect(clone) as db:
+    with ragdb.connect(made) as db:
         assert db.get_trace(answer["trace_id"]).corpus == "docs"
         pack: Any = db.build_evidence_pack(answer["trace_id"])
     assert pack["hash"] == answer["evidence_hash"]
@@ -158,20 +169,22 @@ CONTRACT = {
 }
 
 
-def test_what_was_asked_is_on_record(run: Run, clone: str) -> None:
+def test_what_was_asked_is_on_record(run: Run, made: str) -> None:
     found = json.loads(run("ask", "How are gifts refunded?", "--json", "-c", "docs").stdout)
     assert run("ask", "Who governs the planet Mars?", "-c", "docs").exit_code == 1
-    with psycopg.connect(clone) as db:
+    with psycopg.connect(made) as db:
         gates = db.execute(
             "select trace_id::text, left(pack_hash, 16), is_enough, coverage, client"
-            " from ragdb.evidence_gates order by id"
-        ).fetchall()
+            " from ragdb.evidence_gates order by id desc limit 2"
+        ).fetchall()[::-1]
         answers = db.execute(
             "select trace_id::text, left(pack_hash, 16), is_insufficient, is_verified, citations,"
-            " model from ragdb.evidence_answers order by id"
-        ).fetchall()
+            " model from ragdb.evidence_answers order by id desc limit 2"
+        ).fetchall()[::-1]
         cited = db.execute(
-            "select source_id, method, start_offset, code from ragdb.answer_citations"
+            "select c.source_id, c.method, c.start_offset, c.code from ragdb.answer_citations c"
+            " join ragdb.evidence_answers a on a.id = c.answer_id where a.trace_id = %s",
+            (found["trace_id"],),
         ).fetchall()
     assert gates[0] == (found["trace_id"], found["evidence_hash"], True, 1, "ragdb ask")
     assert gates[1][2:] == (False, 0, "ragdb ask")
@@ -195,8 +208,8 @@ def test_a_contract_decides_how_is_asked(run: Run, tmp_path: Path) -> None:
     assert "rag_policy.mode: 'never' is not one of" in done.stderr
 
 
-def test_a_model_answers_and_is_checked(run: Run, fake: Fake, clone: str) -> None:
-    with ragdb.connect(clone) as db:
+def test_a_model_answers_and_is_checked(run: Run, fake: Fake, made: str) -> None:
+    with ragdb.connect(made) as db:
         (hit, *_) = db.search("docs", "gifts refunded")
     cites = [{"source_id": hit.source, "chunk_id": hit.chunk_id, "quote": "refunded as vouchers"}]
     fake.script = [
@@ -223,10 +236,10 @@ def test_a_model_answers_and_is_checked(run: Run, fake: Fake, clone: str) -> Non
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "citation[0]: unknown chunk_id 'c7'" in done.stderr
-    with psycopg.connect(clone) as connection:
+    with psycopg.connect(made) as connection:
         rows = connection.execute(
             "select model, attempt, is_verified, input_tokens, output_tokens, elapsed_ms > 0"
-            " from ragdb.evidence_answers order by id"
+            " from ragdb.evidence_answers where model = 'm' order by id"
         ).fetchall()
     assert rows == [
         ("m", 1, True, 321, 12, True),
@@ -236,13 +249,13 @@ def test_a_model_answers_and_is_checked(run: Run, fake: Fake, clone: str) -> Non
     assert run("ask", "x", "--endpoint", fake.url, "-c", "docs").exit_code == 2
 
 
-def test_a_corpus_with_embeddings_is_asked_by_meaning_too(run: Run, clone: str) -> None:
-    with psycopg.connect(clone, autocommit=True) as db:
+def test_a_corpus_with_embeddings_is_asked_by_meaning_too(run: Run, made: str) -> None:
+    with psycopg.connect(made, autocommit=True) as db:
         make_corpus(db, {"a": "gifts are refunded as vouchers", "b": "the moon"}, "meant")
         embed(db)
     found = json.loads(run("ask", "How are gifts refunded?", "--json", "-c", "meant").stdout)
     packed = json.loads(run("pack", "How are gifts refunded?", "--json", "-c", "meant").stdout)
-    with ragdb.connect(clone) as base:
+    with ragdb.connect(made) as base:
         for trace_id in (found["trace_id"], packed["trace_id"]):
             assert base.get_trace(trace_id).rank_mode == "hybrid"
     assert found["evidence_hash"] == packed["hash"]
@@ -278,8 +291,8 @@ def test_a_hybrid_retriever_of_a_contract_embeds_its_query(clone: str) -> None:
             base.get_retriever("None")
 
 
-def test_a_pack_of_the_engine_is_that_of_the_database(run: Run, clone: str) -> None:
-    with ragdb.connect(clone) as db:
+def test_a_pack_of_the_engine_is_that_of_the_database(run: Run, made: str) -> None:
+    with ragdb.connect(made) as db:
         engine = Engine(db, retriever=CorpusRetriever(db, "docs"))
         answer = engine.run("How are gifts refunded and when do vouchers expire?")
         assert answer.pack is not None
@@ -305,9 +318,9 @@ def test_an_answer_and_a_pack_are_of_what_a_filter_lets_in(run: Run) -> None:
     assert (wrong.exit_code, "--filter is not JSON" in wrong.stderr) == (2, True)
 
 
-def test_a_pack_need_not_be_recorded(run: Run, clone: str) -> None:
+def test_a_pack_need_not_be_recorded(run: Run, made: str) -> None:
     recorded = json.loads(run("pack", "vouchers", "-c", "docs", "--json").stdout)
-    with ragdb.connect(clone) as db:
+    with ragdb.connect(made) as db:
         before = len(db.list_traces())
         unrecorded = run("pack", "vouchers", "-c", "docs", "--no-record", "--json")
         assert json.loads(unrecorded.stdout)["hash"] == recorded["hash"]
