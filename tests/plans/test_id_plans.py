@@ -36,7 +36,7 @@ def vacuumed(server18: Server) -> Iterator[Connection]:
         for n in range(SLICES):
             anchor = str(UUID(int=10 * n))
             db.execute("select from ragdb.retrieve_slice('c', 'text', anchor => %s)", (anchor,))
-        db.execute("vacuum (analyze)")
+        matrix.analyze(db, "vacuum (analyze)")
         yield db
 
 

@@ -26,7 +26,7 @@ def session(any_clone: str) -> Iterator[Connection]:
     with psycopg.connect(any_clone) as db:
         db.execute("select ragdb.create_corpus('c')")
         db.execute("select ragdb.maintain()")
-        db.execute("analyze")
+        matrix.analyze(db)
         yield db
 
 
@@ -89,7 +89,7 @@ def test_a_report_of_a_run_that_is_newer_than_statistics_reads_each_result_once(
         text += f'    ragCase name=q{n} query="w{n}" topK=2 sources={n}.md\n'
     session.execute("select from ragdb.apply_contract(%s, 'c')", (text,))
     session.execute("select from ragdb.run_eval('A')")
-    session.execute("analyze")
+    matrix.analyze(session)
     ((run,),) = session.execute("select run_id from ragdb.run_eval('A')").fetchall()
 
     def report(n: int) -> None:

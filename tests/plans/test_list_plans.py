@@ -90,7 +90,7 @@ def listed(any_version: Server) -> Iterator[Connection]:
         queue(db)
         matrix.evaluated(db, "c")
         copy(db, "eval_metrics", "'case_no', 100 + n")
-        db.execute("vacuum (analyze)")
+        matrix.analyze(db, "vacuum (analyze)")
         yield db
 
 

@@ -338,7 +338,7 @@ def test_plans_that_a_session_kept_look_up_by_key_in_what_others_loaded(
     """A session that puts little keeps its plans, and made them when the tables were empty."""
     with psycopg.connect(any_clone) as db, psycopg.connect(any_clone, autocommit=True) as other:
         if is_analyzed:
-            other.execute("analyze")
+            matrix.analyze(other)
         other.execute("select ragdb.create_corpus('c')")
         for n in range(3):
             put(db, matrix.one("c", n), corpus="c")
@@ -366,7 +366,7 @@ def test_a_session_that_filled_empty_tables_keeps_no_plan_that_reads_a_corpus(
     session = "'s', " if writer == "append_turns" else ""
     with psycopg.connect(any_clone) as db:
         db.execute("select ragdb.create_corpus('c')")
-        db.execute("analyze")
+        matrix.analyze(db)
         for n in range(calls):
             with reading(db) as read:
                 db.execute(f"select from ragdb.{writer}('c', {session}%s)", (json.dumps(given(n)),))
