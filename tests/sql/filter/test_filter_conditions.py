@@ -295,7 +295,7 @@ def test_a_filter_that_leaves_nothing_says_so(docs: Connection, verb: str) -> No
 
 
 def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
-    # given 4,200 chunks, of which the filter leaves ten that rank last, or all but a few
+    # given 2,100 chunks, of which the filter leaves ten that rank last, or all but a few
     db.execute("select ragdb.create_corpus('docs')")
     put(
         db,
@@ -303,10 +303,10 @@ def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
         (
             text_document(
                 f"{n}.txt",
-                "apple " if n % 420 == 0 else "apple pear apple pear plum",
-                metadata={"rare": n % 420 == 0, "common": n % 420 != 0},
+                "apple " if n % 210 == 0 else "apple pear apple pear plum",
+                metadata={"rare": n % 210 == 0, "common": n % 210 != 0},
             )
-            for n in range(4200)
+            for n in range(2100)
         ),
         batch=2100,
     )
@@ -358,14 +358,14 @@ def test_an_item_that_is_an_array_or_an_object_is_met_by_the_whole_of_it(
 def test_a_filter_by_values_reads_the_documents_that_meet_it_and_few_others(
     db: Connection,
 ) -> None:
-    # given 4,000 documents, each with two numbers of 1,000 and one of its own
+    # given 2,000 documents, each with two numbers of 500 and one of its own
     db.execute("select ragdb.create_corpus('docs')")
     put(
         db,
         "docs",
         (
-            text_document(f"{n}.txt", "apple", metadata={"pair": [n % 1000, n % 7], "n": n})
-            for n in range(4000)
+            text_document(f"{n}.txt", "apple", metadata={"pair": [n % 500, n % 7], "n": n})
+            for n in range(2000)
         ),
         batch=2000,
     )
@@ -383,9 +383,9 @@ def test_a_filter_by_values_reads_the_documents_that_meet_it_and_few_others(
         ({"n": 7}, 1),
         ({"n": {"in": [7, 8, 9]}}, 3),
         ({"n": {"any": [7, 8, 9]}}, 3),
-        ({"pair": {"in": [700, 800]}}, 8),
-        ({"pair": {"any": [700, 800]}}, 8),
-        ({"pair": {"all": [700, 0]}}, 1),
+        ({"pair": {"in": [200, 300]}}, 8),
+        ({"pair": {"any": [200, 300]}}, 8),
+        ({"pair": {"all": [200, 0]}}, 1),
     ):
         with db.transaction():
             # when

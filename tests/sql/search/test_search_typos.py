@@ -137,7 +137,7 @@ def test_of_all_words_that_differ_in_accents_alone_the_most_frequent_is_meant(
     letters = ["a", "à", "ä", "e", "é", "ê", "ạ", "n", "ñ", "t"]
     texts = [
         " ".join("".join(draw.choices(letters, k=draw.randint(3, 5))) for _ in range(40))
-        for _ in range(30)
+        for _ in range(12)
     ]
     db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
     put(db, "docs", [text_document(str(n), text) for n, text in enumerate(texts)])
