@@ -46,7 +46,7 @@ def test_every_chunk_is_embedded_and_nothing_is_left(any_db: Connection) -> None
 
 
 def test_a_claim_looks_at_a_few_rows_an_input_however_many_wait(db: Connection) -> None:
-    make_corpus(db, {f"{n}.txt": f"words of text {n}" for n in range(1500)})
+    make_corpus(db, {f"{n}.txt": f"words of text {n}" for n in range(500)})
 
     def rows_read() -> int:
         return int(
@@ -61,9 +61,9 @@ def test_a_claim_looks_at_a_few_rows_an_input_however_many_wait(db: Connection) 
     claim(db, count=1)
     before = rows_read()
     for _ in range(3):
-        complete(db, claim(db, count=400))
-    # a few rows for each of 1,200 inputs, and every job that waits three times, not for each input
-    assert rows_read() - before < 30 * 1500
+        complete(db, claim(db, count=130))
+    # a few rows for each of 390 inputs, and every job that waits three times, not for each input
+    assert rows_read() - before < 30 * 500
 
 
 def test_the_input_is_prefix_title_heading_and_text(db: Connection) -> None:
