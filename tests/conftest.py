@@ -27,7 +27,7 @@ import pytest
 import typer.testing
 from hypothesis import HealthCheck, settings
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from pytest_postgresql.janitor import DatabaseJanitor
@@ -285,6 +285,12 @@ class Server:
                 fill(connection)
             yield dsn
 
+    @contextmanager
+    def copied(self, dsn: str) -> Iterator[str]:
+        """DSN of a copy of a database that nobody is connected to."""
+        with self.database(str(conninfo_to_dict(dsn)["dbname"])) as database:
+            yield self.dsn(database.dbname)
+
     @cached_property
     def shared(self) -> str:
         """DSN of the one database that all rolled-back tests use."""
@@ -475,6 +481,20 @@ def filled(server18: Server, request: pytest.FixtureRequest) -> Iterator[str]:
 def any_filled(any_version: Server, request: pytest.FixtureRequest) -> Iterator[str]:
     """`filled` on PostgreSQL 18 and 16."""
     with any_version.filled(request.module.fill) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def copied(server18: Server, filled: str) -> Iterator[str]:
+    """DSN of the test's own copy of `filled`, in a file where nobody is connected to that."""
+    with server18.copied(filled) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def any_copied(any_version: Server, any_filled: str) -> Iterator[str]:
+    """`copied` on PostgreSQL 18 and 16."""
+    with any_version.copied(any_filled) as dsn:
         yield dsn
 
 

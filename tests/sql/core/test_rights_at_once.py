@@ -7,7 +7,7 @@ import threading
 import psycopg
 import pytest
 
-from tests.conftest import Login
+from tests.conftest import Connection, Login
 from tests.waiting import until_it_waits
 
 CONTRACT = """corpus name=closed
@@ -20,17 +20,14 @@ HASTY = "-c lock_timeout=1s"
 GRANTS = "select role from ragdb.list_grants('closed') order by role"
 
 
-@pytest.fixture
-def made(clone: str) -> str:
+def fill(db: Connection) -> None:
     """Two corpora of which `writer` is an admin, and a contract of the first."""
-    with psycopg.connect(clone) as db:
-        db.execute("select ragdb.create_corpus('closed'), ragdb.create_corpus('other')")
-        db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
-        db.execute(
-            "select ragdb.grant_corpus(c, 'writer', 'admin'), ragdb.grant_corpus(c, 'reader',"
-            " 'read') from unnest(array['closed', 'other']) c"
-        )
-    return clone
+    db.execute("select ragdb.create_corpus('closed'), ragdb.create_corpus('other')")
+    db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
+    db.execute(
+        "select ragdb.grant_corpus(c, 'writer', 'admin'), ragdb.grant_corpus(c, 'reader',"
+        " 'read') from unnest(array['closed', 'other']) c"
+    )
 
 
 def meanwhile(
@@ -79,10 +76,10 @@ def meanwhile(
     ],
 )
 def test_whose_right_is_taken_while_he_waits_does_nothing(
-    made: str, login: Login, held: str, call: str
+    copied: str, login: Login, held: str, call: str
 ) -> None:
-    with psycopg.connect(made) as admin:
-        writer = login(made, "writer")
+    with psycopg.connect(copied) as admin:
+        writer = login(copied, "writer")
         then = f"select ragdb.{call}"
         # of a contract whose corpora he cannot read he hears that its name is taken
         expected = "RG409" if "contract" in held else "RG404"
@@ -93,32 +90,36 @@ def test_whose_right_is_taken_while_he_waits_does_nothing(
 @pytest.mark.parametrize(
     "call", ["add_eval_case('A', 'V', 'refunds')", "import_eval('A', 'V', '[]')"]
 )
-def test_who_gives_an_eval_cases_looks_for_it_again_after_a_contract(made: str, call: str) -> None:
-    with psycopg.connect(made) as one, psycopg.connect(made) as other:
+def test_who_gives_an_eval_cases_looks_for_it_again_after_a_contract(
+    copied: str, call: str
+) -> None:
+    with psycopg.connect(copied) as one, psycopg.connect(copied) as other:
         without = CONTRACT[: CONTRACT.index("  ragEval")]
         first = f"select ragdb.apply_contract('{without}', 'c')"
         assert meanwhile(one, other, first, f"select ragdb.{call}") == "RG441"
         assert other.execute("select count(*) from ragdb.eval_cases").fetchone() == (0,)
 
 
-def test_of_two_admins_who_take_each_others_right_one_has_it_after(made: str, login: Login) -> None:
-    with psycopg.connect(made) as db:
+def test_of_two_admins_who_take_each_others_right_one_has_it_after(
+    copied: str, login: Login
+) -> None:
+    with psycopg.connect(copied) as db:
         db.execute("select ragdb.grant_corpus('closed', 'writer2', 'admin')")
-    one, other = login(made, "writer"), login(made, "writer2")
+    one, other = login(copied, "writer"), login(copied, "writer2")
     take = "select ragdb.revoke_corpus('closed', '{}')"
     assert meanwhile(one, other, take.format("writer2"), take.format("writer")) == "RG404"
     assert one.execute(GRANTS).fetchall() == [("reader",), ("writer",)]
 
 
 def test_a_right_is_given_and_taken_while_somebody_writes_and_nobody_who_reads_waits(
-    made: str, login: Login
+    copied: str, login: Login
 ) -> None:
     call = "select ragdb.{}"
-    with psycopg.connect(made) as long, psycopg.connect(made, options=HASTY) as admin:
+    with psycopg.connect(copied) as long, psycopg.connect(copied, options=HASTY) as admin:
         long.execute(call.format("put_text('closed', 'a.md', 'refunds are paid')"))
         admin.execute(call.format("grant_corpus('closed', 'reader2', 'read')"))
         admin.execute(call.format("revoke_corpus('closed', 'reader')"))
-        reader = login(made, "reader", options=HASTY)
+        reader = login(copied, "reader", options=HASTY)
         reader.execute("select from ragdb.search('closed', 'refunds')")
         admin.commit()
         with pytest.raises(psycopg.Error) as refused:
@@ -126,9 +127,9 @@ def test_a_right_is_given_and_taken_while_somebody_writes_and_nobody_who_reads_w
         assert refused.value.sqlstate == "RG404"
 
 
-def test_who_closes_a_corpus_waits_for_a_writer_and_holds_up_nobody_meanwhile(made: str) -> None:
+def test_who_closes_a_corpus_waits_for_a_writer_and_holds_up_nobody_meanwhile(copied: str) -> None:
     """It changes the row that writers lock; only then it holds up who gives and takes rights."""
-    with psycopg.connect(made) as long, psycopg.connect(made) as closing:
+    with psycopg.connect(copied) as long, psycopg.connect(copied) as closing:
         # open, with grants all the same, which are what another takes meanwhile
         long.execute("update ragdb.corpora set is_restricted = false where name = 'other'")
         long.commit()
@@ -143,7 +144,7 @@ def test_who_closes_a_corpus_waits_for_a_writer_and_holds_up_nobody_meanwhile(ma
         thread = threading.Thread(target=close)
         thread.start()
         try:
-            with psycopg.connect(made, options=HASTY, autocommit=True) as other:
+            with psycopg.connect(copied, options=HASTY, autocommit=True) as other:
                 until_it_waits(other, closing)
                 other.execute("select ragdb.revoke_corpus('other', 'reader')")
         finally:
@@ -155,9 +156,9 @@ def test_who_closes_a_corpus_waits_for_a_writer_and_holds_up_nobody_meanwhile(ma
 @pytest.mark.parametrize("call", ["grant_corpus('closed', 'reader2', 'read')",
                                   "restrict_corpus('closed')"])  # fmt: skip
 def test_a_corpus_that_is_opened_while_one_is_closed_to_all_but_some_is_closed(
-    made: str, call: str
+    copied: str, call: str
 ) -> None:
-    with psycopg.connect(made) as admin, psycopg.connect(made) as other:
+    with psycopg.connect(copied) as admin, psycopg.connect(copied) as other:
         opening = "select ragdb.unrestrict_corpus('closed')"
         assert meanwhile(admin, other, opening, f"select ragdb.{call}") is None
         closed = "select is_restricted from ragdb.corpora where name = 'closed'"
@@ -165,10 +166,10 @@ def test_a_corpus_that_is_opened_while_one_is_closed_to_all_but_some_is_closed(
 
 
 def test_a_snapshot_that_is_older_than_a_change_of_rights_cannot_change_them(
-    made: str, login: Login
+    copied: str, login: Login
 ) -> None:
-    with psycopg.connect(made) as admin:
-        writer = login(made, "writer")
+    with psycopg.connect(copied) as admin:
+        writer = login(copied, "writer")
         writer.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         writer.execute("select 1")
         admin.execute(TAKE)
@@ -178,12 +179,12 @@ def test_a_snapshot_that_is_older_than_a_change_of_rights_cannot_change_them(
 
 
 def test_of_two_roles_that_are_bound_to_one_at_once_the_second_keeps_what_it_had(
-    made: str, login: Login
+    copied: str, login: Login
 ) -> None:
     """A role has one corpus of its own; what the second had is nobody's still."""
-    with psycopg.connect(made) as admin, psycopg.connect(made) as other:
+    with psycopg.connect(copied) as admin, psycopg.connect(copied) as other:
         for role, gone in (("reader", "ann"), ("reader2", "bob")):
-            login(made, role, autocommit=True).execute("select ragdb.create_corpus('personal')")
+            login(copied, role, autocommit=True).execute("select ragdb.create_corpus('personal')")
             admin.execute(
                 "update ragdb.corpora set personal_of = %s, personal_oid = 1"
                 " where personal_of = %s",

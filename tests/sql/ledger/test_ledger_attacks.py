@@ -402,17 +402,15 @@ Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def ragdb(any_clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def ragdb(any_copied: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """ragdb(*arguments) runs the command line on a clone with sealed evidence, keys beside."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RAGDB_DATABASE_URL", any_clone)
+    monkeypatch.setenv("RAGDB_DATABASE_URL", any_copied)
 
     def call(*arguments: str) -> tuple[int, str]:
         done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
         return done.exit_code, done.output
 
-    with psycopg.connect(any_clone, autocommit=True) as db:
-        fill(db)
     assert call("ledger", "seal")[0] == 0
     code, key = call("ledger", "key", "--new", "log.pem")
     assert code == 0
@@ -443,11 +441,11 @@ def finding(output: str) -> set[str]:
 
 @OLDER_BY_NIGHT
 def test_16_a_tree_that_was_rebuilt_is_found_by_the_checkpoint_outside(
-    ragdb: Run, any_clone: str
+    ragdb: Run, any_copied: str
 ) -> None:
     assert ragdb(*WITNESS)[0] == 0
     assert ragdb("ledger", "verify", "kept", "--database", *VERIFY)[0] == 0
-    with psycopg.connect(any_clone, autocommit=True) as db:
+    with psycopg.connect(any_copied, autocommit=True) as db:
         run(db, REBUILD)
         # from the inside all is right: the control of why one is kept outside
         assert findings(db) == []
@@ -466,9 +464,9 @@ def test_16_a_tree_that_was_rebuilt_is_found_by_the_checkpoint_outside(
 
 @OLDER_BY_NIGHT
 def test_17_an_old_backup_is_found_by_the_size_of_the_checkpoint(
-    ragdb: Run, any_clone: str, any_version: Server
+    ragdb: Run, any_copied: str, any_version: Server
 ) -> None:
-    with psycopg.connect(any_clone, autocommit=True) as db:
+    with psycopg.connect(any_copied, autocommit=True) as db:
         name = db.info.dbname
         db.execute("select * from ragdb.retrieve('chat', 'refunds')")
     with psycopg.connect(any_version.uri, autocommit=True) as admin:
@@ -494,11 +492,11 @@ def test_17_an_old_backup_is_found_by_the_size_of_the_checkpoint(
 
 @OLDER_BY_NIGHT
 def test_18_two_histories_are_found_by_anyone_who_has_both_checkpoints(
-    ragdb: Run, any_clone: str
+    ragdb: Run, any_copied: str
 ) -> None:
     """The owner of the key shows one history to one reader and another to the other."""
-    assert ragdb("ledger", "prove", one_trace(any_clone), "--out", "proof")[0] == 0
-    with psycopg.connect(any_clone, autocommit=True) as db:
+    assert ragdb("ledger", "prove", one_trace(any_copied), "--out", "proof")[0] == 0
+    with psycopg.connect(any_copied, autocommit=True) as db:
         run(db, REBUILD)
     assert ragdb("ledger", "checkpoint", "--key", "log.pem", "--out", "other")[0] == 0
     for file in ("kept", "other"):
@@ -512,7 +510,7 @@ def test_18_two_histories_are_found_by_anyone_who_has_both_checkpoints(
 
 @OLDER_BY_NIGHT
 def test_21_what_another_database_signed_is_of_another_origin(
-    ragdb: Run, any_clone: str, any_version: Server
+    ragdb: Run, any_copied: str, any_version: Server
 ) -> None:
     with any_version.database() as other:
         dsn = any_version.dsn(other.dbname)

@@ -113,10 +113,8 @@ def test_a_row_that_is_gone_before_it_is_sealed_stays_known(any_clone: str) -> N
         assert findings(db) == [("row_missing", "event", gone)]
 
 
-def test_a_writer_does_not_wait_for_the_sealer_and_a_second_sealer_does(clone: str) -> None:
-    with psycopg.connect(clone, autocommit=True) as setup:
-        fill(setup)
-    with psycopg.connect(clone) as sealer, psycopg.connect(clone, autocommit=True) as writer:
+def test_a_writer_does_not_wait_for_the_sealer_and_a_second_sealer_does(copied: str) -> None:
+    with psycopg.connect(copied) as sealer, psycopg.connect(copied, autocommit=True) as writer:
         sealer.execute("select ragdb.seal_ledger()")
         writer.execute("set lock_timeout = '200ms'")
         assert writer.execute("select from ragdb.retrieve('chat', 'refunds')").fetchall()
@@ -128,13 +126,12 @@ def test_a_writer_does_not_wait_for_the_sealer_and_a_second_sealer_does(clone: s
         assert findings(writer) == []
 
 
-def test_a_reader_cannot_keep_the_sealer_waiting(clone: str) -> None:
-    with psycopg.connect(clone, autocommit=True) as setup:
-        fill(setup)
+def test_a_reader_cannot_keep_the_sealer_waiting(copied: str) -> None:
+    with psycopg.connect(copied, autocommit=True) as setup:
         setup.execute("select ragdb.seal_ledger()")
     with (
-        psycopg.connect(clone, user="reader") as reader,
-        psycopg.connect(clone, autocommit=True) as sealer,
+        psycopg.connect(copied, user="reader") as reader,
+        psycopg.connect(copied, autocommit=True) as sealer,
     ):
         for statement in (
             "lock table ragdb.ledger_head in access share mode",
@@ -148,20 +145,18 @@ def test_a_reader_cannot_keep_the_sealer_waiting(clone: str) -> None:
         sealer.execute("select ragdb.seal_ledger()")
 
 
-def test_writers_and_sealers_at_once_leave_no_gap_and_lose_nothing(clone: str) -> None:
-    with psycopg.connect(clone, autocommit=True) as setup:
-        fill(setup)
+def test_writers_and_sealers_at_once_leave_no_gap_and_lose_nothing(copied: str) -> None:
     stop = threading.Event()
     recorded: list[str] = []
 
     def write() -> None:
-        with psycopg.connect(clone, autocommit=True) as db:
+        with psycopg.connect(copied, autocommit=True) as db:
             for _ in range(40):
                 query = "select trace_id from ragdb.retrieve('chat', 'refunds', 1)"
                 recorded.extend(str(id) for (id,) in db.execute(query))
 
     def seal() -> None:
-        with psycopg.connect(clone, autocommit=True) as db:
+        with psycopg.connect(copied, autocommit=True) as db:
             while not stop.is_set():
                 db.execute("select ragdb.seal_ledger(7)")
 
@@ -174,7 +169,7 @@ def test_writers_and_sealers_at_once_leave_no_gap_and_lose_nothing(clone: str) -
     stop.set()
     for thread in sealers:
         thread.join()
-    with psycopg.connect(clone, autocommit=True) as db:
+    with psycopg.connect(copied, autocommit=True) as db:
         db.execute("select ragdb.seal_ledger()")
         leaves = db.execute("select number, kind, id from ragdb.ledger_entries(0, 10000)")
         rows = leaves.fetchall()

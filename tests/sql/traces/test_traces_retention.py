@@ -56,10 +56,9 @@ def any_docs(any_version: Server, any_filled: str) -> Iterator[Connection]:
 
 
 @pytest.fixture
-def docs(clone: str) -> Iterator[Connection]:
+def docs(copied: str) -> Iterator[Connection]:
     """A corpus that was asked in January 2020, in a session that commits."""
-    with psycopg.connect(clone, autocommit=True) as db:
-        fill(db)
+    with psycopg.connect(copied, autocommit=True) as db:
         ask(db, "red", "2020-01-31")
         db.execute("select ragdb.maintain()")
         db.execute("set lock_timeout = '5 s'")
@@ -143,12 +142,12 @@ def test_only_an_admin_drops_what_is_kept_and_only_of_days_that_ended(db: Connec
 
 
 def test_a_retrieval_under_way_keeps_the_embedding_that_it_found(
-    clone: str, docs: Connection
+    copied: str, docs: Connection
 ) -> None:
-    with psycopg.connect(clone) as asking:
+    with psycopg.connect(copied) as asking:
         asking.execute("select 1")
         trace = ask(asking, "red")
-        with calling(clone, "drop_traces_before('2020-03-01')") as came:
+        with calling(copied, "drop_traces_before('2020-03-01')") as came:
             until(lambda: came or held(docs))
             assert came == []
             asking.commit()
@@ -158,11 +157,11 @@ def test_a_retrieval_under_way_keeps_the_embedding_that_it_found(
 
 
 def test_who_asks_while_it_is_deleted_waits_for_nobody_and_keeps_its_own(
-    clone: str, docs: Connection
+    copied: str, docs: Connection
 ) -> None:
-    with psycopg.connect(clone) as reader:
+    with psycopg.connect(copied) as reader:
         reader.execute("select from ragdb.retrieval_hits limit 1")
-        with calling(clone, "drop_traces_before('2020-03-01')") as came:
+        with calling(copied, "drop_traces_before('2020-03-01')") as came:
             until(lambda: came or held(docs))
             trace = ask(docs, "red")
             assert came == []
@@ -174,9 +173,9 @@ def test_who_asks_while_it_is_deleted_waits_for_nobody_and_keeps_its_own(
 
 
 def test_a_drop_that_sees_an_old_snapshot_leaves_all_embeddings(
-    clone: str, docs: Connection
+    copied: str, docs: Connection
 ) -> None:
-    with psycopg.connect(clone) as db:
+    with psycopg.connect(copied) as db:
         db.execute("set transaction isolation level repeatable read")
         db.execute("select 1")
         trace = ask(docs, "red")

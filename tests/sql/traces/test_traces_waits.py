@@ -66,30 +66,34 @@ def held(db: Connection) -> bool:
     )
 
 
+def fill(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('gone')")
+    db.commit()
+    db.execute("select set_config('ragdb.now', '2020-04-01 00:00:00+00', true)")
+    db.execute("select ragdb.record_failure('gone', 'q', '57014', 3)")
+    db.execute("select ragdb.grant_corpus('gone', 'reader', 'read')")
+    db.commit()
+    db.execute("select ragdb.maintain()")
+    db.execute("select ragdb.drop_corpus('gone')")
+    make_corpus(db, {"a": "red apple"})
+    db.execute("select ragdb.record_reads('docs', 'on')")
+
+
 @pytest.fixture
-def kept(clone: str) -> Iterator[Connection]:
-    with psycopg.connect(clone, autocommit=True) as db:
-        db.execute("select ragdb.create_corpus('gone')")
-        with db.transaction():
-            db.execute("select set_config('ragdb.now', '2020-04-01 00:00:00+00', true)")
-            db.execute("select ragdb.record_failure('gone', 'q', '57014', 3)")
-            db.execute("select ragdb.grant_corpus('gone', 'reader', 'read')")
-        db.execute("select ragdb.maintain()")
-        db.execute("select ragdb.drop_corpus('gone')")
-        make_corpus(db, {"a": "red apple"})
-        db.execute("select ragdb.record_reads('docs', 'on')")
+def kept(copied: str) -> Iterator[Connection]:
+    with psycopg.connect(copied, autocommit=True) as db:
         yield db
 
 
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize(("call", "held_by"), WAITS)
 def test_what_waits_for_a_transaction_holds_up_no_other(
-    clone: str, kept: Connection, call: str, held_by: str
+    copied: str, kept: Connection, call: str, held_by: str
 ) -> None:
     kept.execute("set lock_timeout = '2s'")
-    with psycopg.connect(clone) as holder:
+    with psycopg.connect(copied) as holder:
         holder.execute(held_by.encode())
-        with calling(clone, call) as came:
+        with calling(copied, call) as came:
             until(lambda: came or held(kept))
             for _ in range(3):
                 assert one(kept, SEARCH) == 1
@@ -99,14 +103,14 @@ def test_what_waits_for_a_transaction_holds_up_no_other(
 
 
 def test_who_waits_to_erase_traces_holds_up_no_erasure_of_a_text(
-    clone: str, kept: Connection
+    copied: str, kept: Connection
 ) -> None:
     """An erasure takes kept words away, and one in the session waited for would deadlock."""
     kept.execute("set session_replication_role = replica")
     kept.execute("insert into ragdb.static_words values (1, 'red', '[1]')")
-    with psycopg.connect(clone) as holder:
+    with psycopg.connect(copied) as holder:
         holder.execute(SEARCH.encode())
-        with calling(clone, "erase_traces('gone')") as came:
+        with calling(copied, "erase_traces('gone')") as came:
             until(lambda: came or held(kept))
             holder.execute("set lock_timeout = '2s'")
             assert one(holder, "select count(*) from (select from ragdb.static_words for update) w")
@@ -122,12 +126,12 @@ def test_who_waits_to_erase_traces_holds_up_no_erasure_of_a_text(
     ],
 )
 def test_what_took_rows_away_and_stays_open_holds_up_no_other(
-    clone: str, kept: Connection, call: str, gone: str
+    copied: str, kept: Connection, call: str, gone: str
 ) -> None:
     kept.execute("set lock_timeout = '2s'")
     count = f"select count(*) from {gone}"
     assert one(kept, count) == 1
-    with psycopg.connect(clone) as holder:
+    with psycopg.connect(copied) as holder:
         holder.execute(f"select * from ragdb.{call}".encode())
         trace = one(kept, SEARCH.replace("count(*)", "distinct trace_id"))
         kept.execute("select ragdb.record_feedback('good', trace_id => %s)", (trace,))
@@ -138,14 +142,14 @@ def test_what_took_rows_away_and_stays_open_holds_up_no_other(
     assert one(kept, "select count(*) from ragdb.list_traces('docs')") == 1
 
 
-def test_months_are_counted_before_anybody_is_held_up(clone: str, kept: Connection) -> None:
+def test_months_are_counted_before_anybody_is_held_up(copied: str, kept: Connection) -> None:
     """What may take long comes first, and then the lock that dropping a month needs."""
     kept.execute("set lock_timeout = '2s'")
     assert one(kept, SEARCH) == 1
-    with psycopg.connect(clone) as slow:
+    with psycopg.connect(copied) as slow:
         # who counts traces waits for this
         slow.execute("lock table ragdb.retrieval_rollups in exclusive mode")
-        with calling(clone, "drop_traces_before('2021-01-01')") as came:
+        with calling(copied, "drop_traces_before('2021-01-01')") as came:
             until(lambda: came or held(kept))
             assert one(kept, SEARCH) == 1
             assert len(kept.execute("select from ragdb.list_traces('docs')").fetchall()) == 2
@@ -155,11 +159,11 @@ def test_months_are_counted_before_anybody_is_held_up(clone: str, kept: Connecti
     assert one(kept, "select count(*) from ragdb.retrieval_traces where corpus = 'gone'") == 0
 
 
-def test_upkeep_that_waits_for_a_reader_holds_up_no_other(clone: str, kept: Connection) -> None:
+def test_upkeep_that_waits_for_a_reader_holds_up_no_other(copied: str, kept: Connection) -> None:
     kept.execute("set lock_timeout = '2s'")
-    with psycopg.connect(clone) as holder:
+    with psycopg.connect(copied) as holder:
         holder.execute("select from bi.retrieval_traces")
-        with calling(clone, "maintain()", "-c ragdb.now=2199-05-06") as came:
+        with calling(copied, "maintain()", "-c ragdb.now=2199-05-06") as came:
             until(lambda: came or held(kept))
 
             def meanwhile() -> list[str]:
@@ -170,19 +174,19 @@ def test_upkeep_that_waits_for_a_reader_holds_up_no_other(clone: str, kept: Conn
         assert came == ["done"]
 
 
-def test_the_lock_timeout_of_the_session_limits_all_tries(clone: str, kept: Connection) -> None:
-    with psycopg.connect(clone) as holder:
+def test_the_lock_timeout_of_the_session_limits_all_tries(copied: str, kept: Connection) -> None:
+    with psycopg.connect(copied) as holder:
         holder.execute(SEARCH.encode())
-        with calling(clone, "erase_traces('gone')", "-c lock_timeout=700ms") as came:
+        with calling(copied, "erase_traces('gone')", "-c lock_timeout=700ms") as came:
             until(lambda: came)
         assert came == ["55P03"]
     assert one(kept, "select count(*) from ragdb.retrieval_traces where corpus = 'gone'") == 1
 
 
-def test_a_deadlock_is_found_while_it_waits(clone: str, kept: Connection) -> None:
-    with psycopg.connect(clone) as holder:
+def test_a_deadlock_is_found_while_it_waits(copied: str, kept: Connection) -> None:
+    with psycopg.connect(copied) as holder:
         holder.execute(SEARCH.encode())
-        with calling(clone, "drop_traces_before('2021-01-01')") as came:
+        with calling(copied, "drop_traces_before('2021-01-01')") as came:
             until(lambda: came or held(kept))
             try:
                 # which the call holds
@@ -199,10 +203,10 @@ def test_a_deadlock_is_found_while_it_waits(clone: str, kept: Connection) -> Non
     ["create_corpus('new')", "import_corpus(ragdb.export_corpus('docs'), 'new')"],
 )
 def test_a_new_corpus_whose_transaction_stays_open_holds_up_no_trace(
-    clone: str, kept: Connection, call: str
+    copied: str, kept: Connection, call: str
 ) -> None:
     kept.execute("set lock_timeout = '2s'")
-    with psycopg.connect(clone) as maker:
+    with psycopg.connect(copied) as maker:
         maker.execute("select set_config('ragdb.now', (now() + interval '35 days')::text, true)")
         maker.execute(f"select ragdb.{call}".encode())
         trace = one(kept, SEARCH.replace("count(*)", "distinct trace_id"))
@@ -212,7 +216,7 @@ def test_a_new_corpus_whose_transaction_stays_open_holds_up_no_trace(
 
 
 def test_a_new_corpus_of_a_database_that_nobody_maintains_makes_the_partition_of_the_month(
-    clone: str, kept: Connection
+    copied: str, kept: Connection
 ) -> None:
     made = "select to_regclass('ragdb.retrieval_traces_2199_05') is not null"
     kept.execute("select set_config('ragdb.now', '2199-05-06 00:00:00+00', false)")
