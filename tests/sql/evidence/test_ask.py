@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -15,7 +16,7 @@ from ragdb.evidence.answers import RagError
 from ragdb.evidence.database import CorpusRetriever
 from ragdb.evidence.engine import Engine
 from ragdb.evidence.retrieval import RetrievedChunk
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.evidence.test_retrieval_engine import GOOD, QUESTION, expected
 from tests.sql.evidence.test_evidence_packs import scalar
 
@@ -47,8 +48,7 @@ def contract(base: Database) -> None:
     })  # fmt: skip
 
 
-@pytest.fixture
-def base(db: Connection) -> Database:
+def fill(db: Connection) -> None:
     made = Database(db)
     for corpus in ("docs", "sky", "void"):
         made.create_corpus(corpus)
@@ -56,7 +56,18 @@ def base(db: Connection) -> Database:
     made.put_text("docs", "shipping.md", "Shipping takes five days. Vouchers never expire.")
     made.put_text("sky", "moon.md", "The moon is far away; gifts do not reach it, nor do trains.")
     contract(made)
-    return made
+
+
+@pytest.fixture
+def db(server18: Server, filled: str) -> Iterator[Connection]:
+    """The superuser where three corpora are, rolled back after."""
+    with server18.rolled_back(filled) as connection:
+        yield connection
+
+
+@pytest.fixture
+def base(db: Connection) -> Database:
+    return Database(db)
 
 
 def records(base: Database) -> dict[str, list[Any]]:

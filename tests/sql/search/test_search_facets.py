@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.documents import text_document
 from tests.embedding import one as read
 from tests.sql.lexical_twin import put
@@ -30,18 +30,23 @@ def made(n: int) -> Doc:
 DOCS = [made(n) for n in range(40)]
 
 
-@pytest.fixture
-def docs(any_db: Connection) -> Connection:
-    any_db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
+def fill(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
     put(
-        any_db,
+        db,
         "docs",
         [
             text_document(d["uri"], d["text"], metadata=d["metadata"], language=d["language"])
             for d in DOCS
         ],
     )
-    return any_db
+
+
+@pytest.fixture
+def docs(any_version: Server, any_filled: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with any_version.rolled_back(any_filled) as db:
+        yield db
 
 
 def expected(fields: list[str], matches: Callable[[Doc], bool]) -> dict[str, Counter[str]]:

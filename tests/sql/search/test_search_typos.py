@@ -6,6 +6,7 @@ import itertools
 import random
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from string import ascii_lowercase
 from typing import Any, LiteralString
 
@@ -14,7 +15,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
-from tests.conftest import OLDER_BY_NIGHT, Connection
+from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.documents import text_document
 from tests.embedding import ENCODER, embed, make_corpus
 from tests.processor import spent
@@ -30,11 +31,16 @@ TEXTS = {
 }
 
 
+def fill(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    put(db, "docs", [text_document(uri, text) for uri, text in TEXTS.items()])
+
+
 @pytest.fixture
-def docs(any_db: Connection) -> Connection:
-    any_db.execute("select ragdb.create_corpus('docs')")
-    put(any_db, "docs", [text_document(uri, text) for uri, text in TEXTS.items()])
-    return any_db
+def docs(any_version: Server, any_filled: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with any_version.rolled_back(any_filled) as db:
+        yield db
 
 
 def found(db: Connection, query: str, **how: Any) -> list[str]:
