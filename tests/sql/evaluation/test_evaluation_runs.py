@@ -852,9 +852,11 @@ def labelled_in(db: Connection, corpus: str, rag: str, end: int = 9, **changed: 
     text = text.replace("name=R corpus=docs", f"name=R{rag} corpus={corpus}")
     text = text.replace("name=A retriever=R", f"name={rag} retriever=R{rag}")
     db.execute("select * from ragdb.apply_contract(%s, %s)", (text, f"of-{rag}"))
-    for n in range(12):
-        said = changed.get(f"d{n}", f"word{n} in a text. And a second sentence of it.")
-        db.execute("select ragdb.put_text(%s, %s, %s)", (corpus, f"d{n}", said))
+    texts = {f"d{n}": f"word{n} in a text. And a second sentence of it." for n in range(12)}
+    texts |= changed
+    db.execute(
+        "select ragdb.put_texts(%s, %s, ids => %s)", (corpus, list(texts.values()), list(texts))
+    )
     cases = [
         {
             "name": f"q{n}",

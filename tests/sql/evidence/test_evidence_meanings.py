@@ -82,8 +82,7 @@ def test_most_sentences_that_speak_of_a_thing_do_not_say_what_it_is(
 ) -> None:
     base = Database(db)
     base.create_corpus("docs")
-    for n, said in enumerate(text):
-        base.put_text("docs", f"{n}.md", said)
+    base.put_texts("docs", text, ids=[f"{n}.md" for n in range(len(text))])
     row = alike(base, "docs", question, sentences=1)
     assert (row.status, row.answer[: len(answer)]) == ("answered", answer)
 
@@ -305,8 +304,11 @@ def test_what_stands_between_two_marks_of_a_template_is_said(
 def test_who_says_what_something_is_may_speak_of_it_least(db: Connection) -> None:
     base = Database(db)
     base.create_corpus("docs")
-    for n in range(12):
-        base.put_text("docs", f"{n}.md", f"Docker, and Docker, and Docker runs image {n} here.")
+    base.put_texts(
+        "docs",
+        [f"Docker, and Docker, and Docker runs image {n} here." for n in range(12)],
+        ids=[f"{n}.md" for n in range(12)],
+    )
     said = "Docker is a program that runs an image apart from all else on a machine, as we know."
     base.put_text("docs", "said.md", f"# On images\n\nThey are of use to many of us.\n\n{said}")
     row = alike(base, "docs", "What is Docker?", k=3)
@@ -333,9 +335,9 @@ def test_what_many_queries_find_far_behind_does_not_outvote_what_one_finds_first
     """More is looked up for the names in the question too, and half the pages have one."""
     base = Database(db)
     base.create_corpus("docs")
-    for n in range(16):
-        base.put_text("docs", f"b{n}.md", f"Boston, Boston, Boston {n}.")
-        base.put_text("docs", f"k{n}.md", f"Kansas, Kansas, Kansas {n}.")
+    texts = {f"b{n}.md": f"Boston, Boston, Boston {n}." for n in range(16)}
+    texts |= {f"k{n}.md": f"Kansas, Kansas, Kansas {n}." for n in range(16)}
+    base.put_texts("docs", list(texts.values()), ids=list(texts))
     said = "The hours of the ferry between Boston and Kansas are nine to five."
     base.put_text("docs", "ferry.md", said)
     row = alike(base, "docs", "What are the hours of the Boston and the Kansas ferry?", k=3)
@@ -354,8 +356,11 @@ def test_it_is_found_behind_others_in_any_letters(
 ) -> None:
     base = Database(any_db)
     base.create_corpus("docs", text_config=config)
-    for n in range(12):
-        base.put_text("docs", f"{n}.md", f"{word}, {word}, {word} {n}.")
+    base.put_texts(
+        "docs",
+        [f"{word}, {word}, {word} {n}." for n in range(12)],
+        ids=[f"{n}.md" for n in range(12)],
+    )
     base.put_text("docs", "said.md", said)
     asked = {"german": "Was ist ein Schlüssel?", "russian": "Что такое соль?"}[config]
     row = alike(base, "docs", asked, k=3)

@@ -41,8 +41,11 @@ def base(db: Connection) -> Database:
     made = Database(db)
     made.create_corpus("chat")
     put(made)
-    for n in range(12):
-        made.put_text("chat", f"{n}.md", f"The espresso machine number {n} is red and not blue.")
+    made.put_texts(
+        "chat",
+        [f"The espresso machine number {n} is red and not blue." for n in range(12)],
+        ids=[f"{n}.md" for n in range(12)],
+    )
     return made
 
 
