@@ -2,9 +2,10 @@
 
 `db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what;
 `any_db` and `any_clone` run a test on PostgreSQL 18 and 16; `module_clone` is one for the tests of
-a file; `run` is the command line on `clone`. No database has the packaged static model unless a
-test takes `packaged` or loads it: loading takes a second. These servers are not killed and do not
-fsync; `killable` does. synchronous_commit stays on.
+a file; `copied` is a test's own copy of what the file filled; `run` is the command line on `clone`.
+No database has the packaged static model unless a test takes `packaged` or loads it: loading takes
+a second. These servers are not killed and do not fsync; `killable` does. synchronous_commit stays
+on.
 """
 
 from __future__ import annotations
