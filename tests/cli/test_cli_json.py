@@ -160,6 +160,7 @@ def is_one(text: str) -> bool:
     return True
 
 
+@pytest.mark.usefixtures("short_manual")
 def test_what_every_verb_prints_is_one_json_document(run: Run, tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "trailer"}\n')
     (tmp_path / "chat.jsonl").write_text(

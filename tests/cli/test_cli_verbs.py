@@ -9,7 +9,7 @@ import re
 import socket
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -33,19 +33,24 @@ from ragdb.models import asking, encoders, local
 from ragdb.server import manual, migrate
 from ragdb.server.postgres import EmbeddedError
 from ragdb.server.settings import Connection
-from tests.conftest import Run
+from tests.conftest import Run, Server
 from tests.static_twin import train
 from tests.waiting import until
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
 
+def fill(connection: psycopg.Connection[Any]) -> None:
+    """The samples in the corpus `demo`."""
+    connection.autocommit = True
+    ragdb.Database(connection).ingest(EXAMPLES, corpus="demo")
+
+
 @pytest.fixture(scope="module")
-def demo_dsn(module_clone: str) -> str:
-    """A database with the samples in the corpus `demo`, for tests that change nothing."""
-    with ragdb.connect(module_clone) as db:
-        db.ingest(EXAMPLES, corpus="demo")
-    return module_clone
+def demo_dsn(server18: Server, filled: str) -> Iterator[str]:
+    """A database with the samples, for tests that change nothing."""
+    with server18.copied(filled) as dsn:
+        yield dsn
 
 
 @pytest.fixture
@@ -54,10 +59,9 @@ def demo(run_on: Callable[[str], Run], demo_dsn: str) -> Run:
 
 
 @pytest.fixture
-def own_demo(run: Run) -> Run:
+def own_demo(run_on: Callable[[str], Run], copy: str) -> Run:
     """The samples in a database of the test's own."""
-    assert run("ingest", EXAMPLES, "--corpus", "demo", "-q").exit_code == 0
-    return run
+    return run_on(copy)
 
 
 def test_status_of_many_corpora_keeps_its_beginning_in_sight(run: Run, clone: str) -> None:
@@ -956,9 +960,9 @@ def test_doctor_says_how_much_room_the_embedded_server_has(
 
 
 def test_a_mean_length_that_drifted_is_a_note_and_optimizing_ends_it(
-    own_demo: Run, clone: str
+    own_demo: Run, copy: str
 ) -> None:
-    with ragdb.connect(clone) as database:
+    with ragdb.connect(copy) as database:
         database.put_text("demo", "note.txt", "Short.")
         database.optimize_corpus("demo")
         assert "note  corpus" not in own_demo("doctor").stdout
@@ -978,8 +982,8 @@ def test_init_on_a_current_schema_needs_no_rights(run: Run, clone: str, role: st
     assert "the schema is current" in result.stderr
 
 
-def test_doctor_finds_a_wrong_counter_and_repair_rights_it(own_demo: Run, clone: str) -> None:
-    with ragdb.connect(clone) as database:
+def test_doctor_finds_a_wrong_counter_and_repair_rights_it(own_demo: Run, copy: str) -> None:
+    with ragdb.connect(copy) as database:
         database.connection.execute("update ragdb.corpora set documents = documents + 1")
     result = own_demo("doctor", "--deep")
     assert result.exit_code == 1
@@ -1055,7 +1059,6 @@ def test_functions_of_a_newer_version_are_left_as_they_are(run: Run, clone: str,
 
 
 def test_it_is_said_that_functions_of_another_build_were_replaced(run: Run, clone: str) -> None:
-    assert "replaced" not in run("init", "--force", "--no-manual").stderr
     with ragdb.connect(clone) as database:
         database.connection.execute("comment on schema ragdb is 'ragdb 0.1.0, source 00ff'")
     result = run("init", "--no-manual")
@@ -1084,6 +1087,7 @@ def test_init_says_whom_it_waits_for(run: Run, clone: str) -> None:
         result = run("init", "--force", "--no-manual")
         letting_go.result()
     assert result.exit_code == 0
+    assert "replaced" not in result.stderr
     assert f"waits for process {pid} of role stranger" in result.stderr
     assert f"pg_terminate_backend({pid})" in result.stderr
     assert result.stderr.count("pg_terminate_backend(") == 1  # nobody of another database
@@ -1562,12 +1566,12 @@ def test_quotas_are_set_and_listed(run: Run, clone: str) -> None:
     assert run("quota", "set", "writer", "--concurrent-calls", 0).exit_code == 2
 
 
-def test_auditors_list_events_of_access(own_demo: Run, clone: str) -> None:
+def test_auditors_list_events_of_access(own_demo: Run, copy: str) -> None:
     own_demo("corpus", "reads", "demo", "on")
     assert own_demo("corpus", "create", "other").exit_code == 0
     own_demo("corpus", "grant", "other", "reader", "read")
     own_demo("search", "hammer", "--corpus", "demo")
-    auditor = ("--dsn", f"{clone} user=auditor")
+    auditor = ("--dsn", f"{copy} user=auditor")
     listed = own_demo("access", "ls", *auditor)
     assert listed.exit_code == 0
     rows = json.loads(own_demo("access", "ls", "--json", *auditor).stdout)
@@ -1581,4 +1585,4 @@ def test_auditors_list_events_of_access(own_demo: Run, clone: str) -> None:
     later = own_demo("access", "ls", "--json", "--since", "2999-01-01", *auditor)
     assert json.loads(later.stdout) == []
     assert own_demo("access", "ls", "--since", "soon", *auditor).exit_code == 2
-    assert own_demo("access", "ls", "--dsn", f"{clone} user=reader").exit_code == 3
+    assert own_demo("access", "ls", "--dsn", f"{copy} user=reader").exit_code == 3
