@@ -43,13 +43,15 @@ COMMON = (
     "pydantic.fields", "pydantic.functional_validators", "pydantic.type_adapter", "ragdb.cli.lost",
     "ragdb.cli.main", "ragdb.database", "ragdb.models.searching", "rich.console", "rich.table",
 )  # fmt: skip
+INSTALL = ("ragdb.server.embedded", "alembic.command", "sqlalchemy.dialects.postgresql.psycopg")
 IMPORTS = {
     "serve": (
         "fastapi_offline", "pydantic.v1", "uvicorn.lifespan.on", "uvicorn.loops.auto",
         "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto", "ragdb.http.app",
         "ragdb.http.protocol", "ragdb.studio.app",
     ),
-    "init": ("ragdb.server.embedded", "alembic.command", "sqlalchemy.dialects.postgresql.psycopg"),
+    "init": INSTALL,
+    "up": INSTALL,
     "ingest": ("ragdb.ingest", "ragdb.ingest.options", "ragdb.cli.ingested"),
     "mcp": ("ragdb.mcp.server", "uvicorn.protocols.http.auto"),
 }  # fmt: skip
@@ -82,7 +84,8 @@ class Forked:
             )
         os.close(write_errors)
         os.close(write_out)
-        self.stdout: IO[str] | None = None if out is None else os.fdopen(out)
+        encoding = env.get("PYTHONIOENCODING", "utf-8")
+        self.stdout: IO[str] | None = None if out is None else os.fdopen(out, encoding=encoding)
         self.stderr: IO[str] = os.fdopen(errors)
         self.returncode: int | None = None
         self.pid = int(self._line() or 0)
@@ -256,7 +259,8 @@ def _become(out: int, errors: int, arguments: list[str], env: dict[str, str], cw
         os.dup2(file, number)
         os.close(file)
     # what Python knows of the file that it began with, such as whether it can seek, is not of this
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    encoding = env.get("PYTHONIOENCODING", "utf-8")
+    sys.stdout = open(1, "w", encoding=encoding, closefd=False)  # noqa: SIM115
     sys.argv = ["ragdb", *arguments]
     os.environ.clear()
     os.environ.update(env)

@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 
 import ragdb
 from ragdb.version import __version__
-from tests.forked import Forked
+from tests.forked import Forked, run_forked
 from tests.waiting import until
 
 pytestmark = pytest.mark.long
@@ -228,27 +228,22 @@ def test_a_terminal_of_few_letters_shows_what_it_can(
 ) -> None:
     (tmp_path / "kůň.md").write_text("# Kůň\n\nA horse → 馬 costs 5.\n")
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONIOENCODING": encoding}
-        return subprocess.run(
-            [*RAGDB, *arguments, "-c", "docs", "-d", clone],
-            env=environment,
-            capture_output=True,
-            timeout=120,
-        )
+        told = (*arguments, "-c", "docs", "-d", clone)
+        return run_forked(*told, env=environment, timeout=120)
 
     ingested = run("ingest", str(tmp_path / "kůň.md"))
-    assert (ingested.returncode, b"ingested" in ingested.stdout) == (0, True)
+    assert (ingested.returncode, "ingested" in ingested.stdout) == (0, True)
     found = run("search", "horse")
     assert found.returncode == 0, found.stderr
-    shown = found.stdout.decode(encoding)
-    bar = shown.split()[2]
+    bar = found.stdout.split()[2]
     assert (len(bar), len(set(bar)), "?" in bar) == (12, 2, False)
-    assert "A horse ? ? costs 5." in shown
+    assert "A horse ? ? costs 5." in found.stdout
     # what a program reads is whole, or refused
     refused = run("search", "horse", "--json")
     assert refused.returncode == 2
-    assert f"the encoding {encoding} cannot" in refused.stderr.decode()
+    assert f"the encoding {encoding} cannot" in refused.stderr
 
 
 def test_an_argument_that_is_no_text_is_told_so(start: Any) -> None:

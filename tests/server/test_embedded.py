@@ -12,7 +12,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from unittest.mock import Mock
@@ -23,24 +23,41 @@ import pytest
 from psycopg.pq import Ping
 
 from ragdb.server import configuration, embedded, leftover, manual, migrate, postgres, scripts
-from tests.forked import run_forked
+from tests.forked import Forked, run_forked
 from tests.waiting import until
 from tests.watcher import watched_folder
 
 SOON = 50  # seconds, on a busy machine too; who waits for what does not come waits a minute
-
-DSN = """
-import sys
-from ragdb.server import embedded
-print(embedded.dsn(say=lambda said: print(said, file=sys.stderr)))
-"""
-
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
     """A RAGDB_HOME of the module's own."""
     with watched_folder() as home:
         yield home
+
+
+Place = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def initialised(home: Path) -> Path:
+    """A data folder of which no server has been started."""
+    folder = home / "initialised"
+    postgres.initialise(folder, 18)
+    return folder
+
+
+@pytest.fixture
+def place(home: Path, initialised: Path) -> Place:
+    """place(name) is a copy of it: to initialise one takes most of a first start."""
+
+    def place(name: str) -> Path:
+        folder = home / name
+        folder.parent.mkdir(exist_ok=True)
+        subprocess.run(["cp", "-a", initialised, folder], check=True)
+        return folder
+
+    return place
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -67,16 +84,7 @@ def value(dsn: str, query: str) -> object:
 def dsn(home: Path) -> str:
     """What three processes that all start the server for the first time are told."""
     began = time.monotonic()
-    callers = [
-        subprocess.Popen(
-            [sys.executable, "-c", DSN],
-            env=environment(home),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(3)
-    ]
+    callers = [Forked("up", env=environment(home), stdout=True) for _ in range(3)]
     ends = [caller.communicate(timeout=300) for caller in callers]
     print(f"first start, three at once: {time.monotonic() - began:.2f} s")
     said = [line for _, error in ends for line in error.splitlines()]
@@ -182,9 +190,14 @@ def test_a_variable_that_libpq_refuses_is_told_and_not_taken_for_a_killed_server
 
 
 def test_a_current_database_needs_neither_alembic_nor_sqlalchemy(dsn: str, home: Path) -> None:
-    code = f"{DSN}\nprint(sorted({{'alembic', 'sqlalchemy', 'psutil', 'fasteners'}} & set(sys.modules)))"
+    code = """
+        import sys
+        from ragdb.server import embedded
+        print(embedded.dsn())
+        print(sorted({'alembic', 'sqlalchemy', 'psutil', 'fasteners'} & set(sys.modules)))
+    """
     out = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", textwrap.dedent(code)],
         env=environment(home),
         stdout=subprocess.PIPE,
         text=True,
@@ -375,8 +388,10 @@ def test_a_server_that_lives_keeps_its_number_also_by_a_link_to_its_folder(home:
 
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["d" * 100, "one, two"])
-def test_a_folder_whose_name_a_socket_cannot_have_gets_a_short_one(home: Path, name: str) -> None:
-    deep = home / name / "pg18"
+def test_a_folder_whose_name_a_socket_cannot_have_gets_a_short_one(
+    place: Place, name: str
+) -> None:
+    deep = place(f"{name}/pg18")
     superuser = embedded.start(deep)
     found = embedded.status(deep)
     assert found is not None
@@ -506,10 +521,10 @@ def test_a_server_in_a_container_takes_memory_by_what_the_container_may_have(
 
 
 def test_one_that_takes_no_connection_is_stopped_too(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As long as it starts, or recovers from the loss of a process."""
-    folder = home / "busy"
+    folder = place("busy")
     embedded.start(folder)
     monkeypatch.setattr(embedded, "PGconn", Mock(ping=lambda _: Ping.REJECT))
     assert embedded.status(folder) is None
@@ -625,20 +640,18 @@ AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts it as a
 
 
 @AS_ROOT
-def test_a_server_that_root_starts_has_no_group_of_root(home: Path) -> None:
-    starts = f"""
-        import os
-        from pathlib import Path
-        from ragdb.server import embedded
-        os.setgroups([0, 4])
-        embedded.start(Path({str(home / "groups")!r}))
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(starts)], check=True)
-    found = embedded.status(home / "groups")
+def test_a_server_that_root_starts_has_no_group_of_root(place: Place) -> None:
+    folder, own = place("groups"), os.getgroups()
+    os.setgroups([0, 4])
+    try:
+        embedded.start(folder)
+    finally:
+        os.setgroups(own)
+    found = embedded.status(folder)
     assert found is not None
     status = Path(f"/proc/{found.pid}/status").read_text()
     assert [line.split() for line in status.splitlines() if "Groups" in line] == [["Groups:"]]
-    embedded.stop(home / "groups")
+    embedded.stop(folder)
 
 
 @AS_ROOT
@@ -650,10 +663,8 @@ def test_root_is_told_of_a_folder_that_the_user_of_the_server_cannot_enter(tmp_p
 
 
 @AS_ROOT
-def test_root_is_told_whose_a_restored_folder_must_be(home: Path) -> None:
-    folder = home / "anothers"
-    embedded.start(folder)
-    embedded.stop(folder)
+def test_root_is_told_whose_a_restored_folder_must_be(place: Place) -> None:
+    folder = place("anothers")
     os.chown(folder, 0, 0)
     with pytest.raises(postgres.EmbeddedError) as failed:
         embedded.start(folder)
@@ -670,18 +681,16 @@ def test_what_root_starts_is_kept_outside_of_homes(
     assert postgres.home() == Path(place)
 
 
-def test_a_restored_folder_that_others_may_enter_says_how_to_close_it(home: Path) -> None:
-    folder = home / "restored"
-    embedded.start(folder)
-    embedded.stop(folder)
+def test_a_restored_folder_that_others_may_enter_says_how_to_close_it(place: Place) -> None:
+    folder = place("restored")
     folder.chmod(0o755)
     with pytest.raises(postgres.EmbeddedError, match="permissions") as failed:
         embedded.start(folder)
     assert f"`chmod 700 {folder}`" in failed.value.hint
 
 
-def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None:
-    folder = home / "broken"
+def test_a_server_that_cannot_start_shows_the_end_of_its_log(place: Place) -> None:
+    folder = place("broken")
     embedded.start(folder)
     embedded.stop(folder)
     # read after the server has begun to write its log into a folder, and before
