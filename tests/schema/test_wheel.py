@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from zipfile import ZipFile
 
 import psycopg
 import pytest
@@ -27,18 +28,19 @@ PARTS = {"pyproject.toml", PROJECT["project"]["readme"], *PROJECT["project"]["li
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with nothing but the installed wheel."""
     source, site = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    # built elsewhere: a build leaves folders behind that the next one picks up
+    for part in PARTS - {"extension"}:
+        (source / part).symlink_to(ROOT / part)
     leave = shutil.ignore_patterns(extension.path().name)
-    for part in PARTS:  # built elsewhere: a build leaves folders behind that the next one picks up
-        if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, source / part, ignore=leave)
-        else:
-            shutil.copy(ROOT / part, source / part)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    shutil.copytree(ROOT / "extension", source / "extension", ignore=leave)
+    # what pip calls, which takes twice as long in all
+    built = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
     subprocess.run(
-        [*pip, "--no-deps", "--no-compile", "--no-build-isolation", "--target", site, source],
-        check=True,
-        env=os.environ | {"PIP_ROOT_USER_ACTION": "ignore"},
+        [sys.executable, "-c", built, site], cwd=source, stdout=subprocess.DEVNULL, check=True
     )
+    (wheel,) = site.glob("*.whl")
+    ZipFile(wheel).extractall(site)
+    wheel.unlink()
     return site
 
 
