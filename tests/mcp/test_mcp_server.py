@@ -16,6 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -74,7 +75,7 @@ prompt name=Brief description="What is known of refunds."
 
 
 @pytest.fixture(scope="module")
-def dsn(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+def dsn(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The seed's contract with its documents, and one more of plain words."""
     folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("mcp") / "example"))
     with ragdb.connect(module_clone) as db:
@@ -91,20 +92,37 @@ def dsn(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     environment = {**os.environ, "RAGDB_DATABASE_URL": module_clone}
     embedded = run_forked("embed", "docs", env=environment, timeout=120)
     assert embedded.returncode == 0, embedded.stderr
-    return module_clone
+    kept[module_clone] = {}
+    yield module_clone
+    for tools in kept.pop(module_clone).values():
+        tools.pool.close()
+
+
+# of the module's database those that serve it in each way, whose sessions have planned what they do
+kept: dict[str, dict[str, Tools]] = {}
+
+
+@contextmanager
+def opened(dsn: str, how: dict[str, Any]) -> Iterator[Tools]:
+    """What a server serves: for a test's own database one of its own."""
+    if dsn not in kept:
+        tools = Tools(dsn, **how)
+        with tools.pool:
+            yield tools
+        return
+    if repr(how) not in kept[dsn]:
+        kept[dsn][repr(how)] = Tools(dsn, **how)
+        kept[dsn][repr(how)].pool.open()
+    yield kept[dsn][repr(how)]
 
 
 def talk(dsn: str, conversation: Callable[[Client], Coroutine[Any, Any, Any]], **how: Any) -> Any:
     """A conversation with a server inside this process."""
 
     async def run() -> Any:
-        tools = Tools(dsn, **how)
-        tools.pool.open()
-        try:
+        with opened(dsn, how) as tools:
             async with Client(server(tools)) as client:
                 return await conversation(client)
-        finally:
-            tools.pool.close()
 
     return asyncio.run(asyncio.wait_for(run(), 120))
 
@@ -451,11 +469,11 @@ def test_what_hinders_the_database_is_told_by_its_kind(
     talk(clone, conversation)
 
 
-@pytest.fixture
-def piped(dsn: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server on stdio that has been greeted; Python 3.11 tells by `-X dev` what 3.13 tells."""
+@contextmanager
+def greeted(dsn: str, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server on stdio that has been greeted."""
     process = subprocess.Popen(
-        [sys.executable, "-X", "dev", "-W", "ignore", "-c", COMMAND, "mcp"],
+        [sys.executable, *flags, "-W", "ignore", "-c", COMMAND, "mcp"],
         env={**os.environ, "RAGDB_DATABASE_URL": dsn},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -477,6 +495,13 @@ def piped(dsn: str) -> Iterator[subprocess.Popen[bytes]]:
                 pipe.close()
 
 
+@pytest.fixture(scope="module")
+def piped(dsn: str) -> Iterator[subprocess.Popen[bytes]]:
+    """One for the tests after which it goes on."""
+    with greeted(dsn) as process:
+        yield process
+
+
 GREETER = {"name": "test", "version": "1"}
 
 
@@ -488,9 +513,10 @@ def say(process: subprocess.Popen[bytes], **message: Any) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("hears_ctrl_c")
-def test_a_server_on_stdio_ends_when_it_is_interrupted(piped: subprocess.Popen[bytes]) -> None:
-    piped.send_signal(signal.SIGINT)
-    assert piped.wait(120) == -signal.SIGINT
+def test_a_server_on_stdio_ends_when_it_is_interrupted(dsn: str) -> None:
+    with greeted(dsn) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == -signal.SIGINT
 
 
 @pytest.mark.by_day(1)
@@ -533,35 +559,34 @@ def test_arguments_with_a_key_twice_are_refused_on_stdio(piped: subprocess.Popen
     assert (heard["id"], heard["result"]) == (6, {})
 
 
-def test_what_was_asked_before_stdin_ends_is_answered_unless_it_was_cancelled(
-    piped: subprocess.Popen[bytes],
-) -> None:
-    assert piped.stdin
-    assert piped.stdout
-    for id in (2, 3):
-        say(piped, id=id, method="tools/call", params={"name": "search", "arguments": ASKED})
-    say(piped, method="notifications/cancelled", params={"requestId": 3})
-    piped.stdin.close()
-    answered = [json.loads(line) for line in piped.stdout]
-    assert 2 in {one["id"] for one in answered if "result" in one}
-    assert piped.wait(120) == 0
+def test_what_was_asked_before_stdin_ends_is_answered_unless_it_was_cancelled(dsn: str) -> None:
+    with greeted(dsn) as process:
+        assert process.stdin
+        assert process.stdout
+        for id in (2, 3):
+            say(process, id=id, method="tools/call", params={"name": "search", "arguments": ASKED})
+        say(process, method="notifications/cancelled", params={"requestId": 3})
+        process.stdin.close()
+        answered = [json.loads(line) for line in process.stdout]
+        assert 2 in {one["id"] for one in answered if "result" in one}
+        assert process.wait(120) == 0
 
 
 ASKED = {"query": "refunds"}
 
 
-def test_a_client_that_dies_before_it_is_answered_leaves_no_traceback(
-    piped: subprocess.Popen[bytes],
-) -> None:
-    assert piped.stdin
-    assert piped.stdout
-    assert piped.stderr
-    piped.stdout.close()
-    say(piped, id=2, method="ping")
-    time.sleep(0.5)  # it answers, and nobody reads
-    piped.stdin.close()
-    assert piped.wait(120) == 0
-    assert piped.stderr.read() == b""
+def test_a_client_that_dies_before_it_is_answered_leaves_no_traceback(dsn: str) -> None:
+    # Python 3.11 tells by `-X dev` what 3.13 tells
+    with greeted(dsn, "-X", "dev") as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        say(process, id=2, method="ping")
+        time.sleep(0.5)  # it answers, and nobody reads
+        process.stdin.close()
+        assert process.wait(120) == 0
+        assert process.stderr.read() == b""
 
 
 def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> None:

@@ -29,6 +29,7 @@ from tests.watcher import watched_folder
 
 SOON = 50  # seconds, on a busy machine too; who waits for what does not come waits a minute
 
+
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
     """A RAGDB_HOME of the module's own."""
@@ -388,9 +389,7 @@ def test_a_server_that_lives_keeps_its_number_also_by_a_link_to_its_folder(home:
 
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["d" * 100, "one, two"])
-def test_a_folder_whose_name_a_socket_cannot_have_gets_a_short_one(
-    place: Place, name: str
-) -> None:
+def test_a_folder_whose_name_a_socket_cannot_have_gets_a_short_one(place: Place, name: str) -> None:
     deep = place(f"{name}/pg18")
     superuser = embedded.start(deep)
     found = embedded.status(deep)
