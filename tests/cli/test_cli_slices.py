@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -11,8 +13,9 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
+import ragdb
 from ragdb.cli.main import app
-from tests.conftest import Run
+from tests.conftest import Connection, Run, Server
 from tests.sql.conversations import uuid
 
 pytestmark = pytest.mark.long
@@ -37,30 +40,43 @@ def write(path: Path, lines: list[Any]) -> Path:
     return path
 
 
-def fill(run: Run, folder: Path) -> None:
+def conversation(folder: Path) -> Path:
+    return write(folder / "chat.jsonl", [turn | {"session": "s1"} for turn in TURNS])
+
+
+def fill(connection: Connection) -> None:
     """A conversation in the corpus `chat` and a key."""
-    flat = write(folder / "chat.jsonl", [turn | {"session": "s1"} for turn in TURNS])
-    assert run("ingest", flat, "--corpus", "chat", "-q").exit_code == 0
-    assert run("keys", "create", "k1").exit_code == 0
+    connection.autocommit = True
+    db = ragdb.Database(connection)
+    with TemporaryDirectory() as folder:
+        db.ingest(conversation(Path(folder)), corpus="chat")
+    db.create_signing_key("k1")
 
 
 @pytest.fixture
-def chat(run: Run, tmp_path: Path) -> Run:
-    """The same with a conversation and a key."""
-    fill(run, tmp_path)
+def chat(run_on: Callable[[str], Run], copy: str) -> Run:
+    """The command line on a database with them."""
+    return run_on(copy)
+
+
+@pytest.fixture
+def own_chat(run: Run, tmp_path: Path) -> Run:
+    """The same, of a file that a test reads again."""
+    assert run("ingest", conversation(tmp_path), "--corpus", "chat", "-q").exit_code == 0
+    assert run("keys", "create", "k1").exit_code == 0
     return run
 
 
 @pytest.fixture(scope="module")
-def kept_chat(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def kept_chat(server18: Server, filled: str) -> Iterator[Run]:
     """`chat` on one database, for what changes nothing there."""
-    environment = {"RAGDB_DATABASE_URL": module_clone, "COLUMNS": "200"}
+    with server18.copied(filled) as dsn:
+        environment = {"RAGDB_DATABASE_URL": dsn, "COLUMNS": "200"}
 
-    def run(*arguments: Any, **how: Any) -> Any:
-        return CliRunner().invoke(app, [str(a) for a in arguments], env=environment, **how)
+        def run(*arguments: Any, **how: Any) -> Any:
+            return CliRunner().invoke(app, [str(a) for a in arguments], env=environment, **how)
 
-    fill(run, tmp_path_factory.mktemp("chat"))
-    return run
+        yield run
 
 
 def edges(clone: str) -> list[Any]:
@@ -126,7 +142,7 @@ def test_several_parents_keep_their_types(run: Run, clone: str, tmp_path: Path) 
 
 
 def test_a_conversation_ingested_again_writes_nothing(
-    chat: Run, clone: str, tmp_path: Path
+    own_chat: Run, clone: str, tmp_path: Path
 ) -> None:
     def state() -> Any:
         with psycopg.connect(clone) as db:
@@ -137,16 +153,16 @@ def test_a_conversation_ingested_again_writes_nothing(
             ).fetchone()
 
     before = state()
-    report = done(chat, "ingest", tmp_path / "chat.jsonl", "--corpus", "chat")
+    report = done(own_chat, "ingest", tmp_path / "chat.jsonl", "--corpus", "chat")
     assert (report["written"], report["unchanged"]) == (0, 1)
     assert state() == before
 
 
-def test_an_edited_message_changes_that_message(chat: Run, clone: str, tmp_path: Path) -> None:
+def test_an_edited_message_changes_that_message(own_chat: Run, clone: str, tmp_path: Path) -> None:
     lines = [turn | {"session": "s1"} for turn in TURNS]
     lines[3]["text"] = "Gifts become cash."
     write(tmp_path / "chat.jsonl", lines)
-    report = done(chat, "ingest", tmp_path / "chat.jsonl", "--corpus", "chat")
+    report = done(own_chat, "ingest", tmp_path / "chat.jsonl", "--corpus", "chat")
     assert report["written"] == 1
     with psycopg.connect(clone) as db:
         rows = db.execute("select chunk_id, text from ragdb.chunks order by 1").fetchall()
@@ -260,17 +276,17 @@ def test_a_slice_is_built_stored_shown_searched_verified_and_replayed(chat: Run)
     assert done(chat, "trace", "why-not", trace, uuid(4))["step"] == "ranking"
 
 
-def test_changed_evidence_fails_and_is_named(chat: Run, tmp_path: Path) -> None:
-    found = chat("slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), "--trace")
+def test_changed_evidence_fails_and_is_named(own_chat: Run, tmp_path: Path) -> None:
+    found = own_chat("slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), "--trace")
     trace = found.stderr.split()[-1]
     lines = [turn | {"session": "s1"} for turn in TURNS]
     lines[1]["text"] = "Refunds come in cash."
     write(tmp_path / "chat.jsonl", lines)
-    assert chat("ingest", tmp_path / "chat.jsonl", "-c", "chat", "-q").exit_code == 0
-    verified = chat("slice", "verify", trace)
+    assert own_chat("ingest", tmp_path / "chat.jsonl", "-c", "chat", "-q").exit_code == 0
+    verified = own_chat("slice", "verify", trace)
     assert verified.exit_code == 1
     assert uuid(2) in verified.stdout
-    replayed = chat("trace", "replay", trace, "--json")
+    replayed = own_chat("trace", "replay", trace, "--json")
     assert replayed.exit_code == 1
     assert json.loads(replayed.stdout)["cause"] == "corpus_changed"
     assert json.loads(replayed.stdout)["changed_chunk_ids"] == [uuid(2)]
@@ -284,23 +300,25 @@ def test_a_search_without_an_anchor_finds_one_and_says_which(kept_chat: Run) -> 
 
 
 def test_hits_of_a_slice_are_shown_as_turns_each_text_in_one_paragraph(
-    chat: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_chat: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [turn | {"session": "s1"} for turn in TURNS]
     lines[1]["text"] = "Refunds come\n\n```python\nin(cash)\n```"
     write(tmp_path / "chat.jsonl", lines)
-    assert chat("ingest", tmp_path / "chat.jsonl", "-c", "chat", "-q").exit_code == 0
+    assert own_chat("ingest", tmp_path / "chat.jsonl", "-c", "chat", "-q").exit_code == 0
     monkeypatch.setenv("COLUMNS", "100")
-    found = chat("slice", "search", "refunds cash", "-c", "chat", "--anchor", uuid(1), "-k", "1")
+    found = own_chat(
+        "slice", "search", "refunds cash", "-c", "chat", "--anchor", uuid(1), "-k", "1"
+    )
     head, turn, text = found.stdout.splitlines()[:3]
     (hit,) = done(
-        chat, "slice", "search", "refunds cash", "-c", "chat", "--anchor", uuid(1), "-k", "1"
+        own_chat, "slice", "search", "refunds cash", "-c", "chat", "--anchor", uuid(1), "-k", "1"
     )
     assert head.split()[:2] == ["1", f"{hit['score']:.3f}"]
     assert hit["chunk_id"] == uuid(2)
     assert turn.strip() == f"{hit['role']}, {hit['phase']}, depth {hit['depth']}, {uuid(2)}"
     assert text.strip() == "Refunds come ```python in(cash) ```"
-    nothing = chat(
+    nothing = own_chat(
         "slice", "search", "zebra", "-c", "chat", "--anchor", uuid(1), "--min-score", "1"
     )
     assert (nothing.stdout.strip(), "nothing found in the slice" in nothing.stderr) == ("", True)
@@ -322,7 +340,7 @@ def test_a_policy_is_registered_listed_and_used_by_reference(
     assert made["params_hash"] == added["params_hash"]
 
 
-def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -> None:
+def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, copy: str) -> None:
     made = chat("slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), "--trace")
     trace = made.stderr.split()[-1]
     rotated = chat("keys", "rotate", "k2")
@@ -333,7 +351,7 @@ def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -
         "k2": "active",
     }
     exported = chat("keys", "export").stdout
-    with psycopg.connect(clone) as db:
+    with psycopg.connect(copy) as db:
         db.execute("delete from ragdb.signing_secrets")
     refused = chat("slice", "verify", trace)
     assert refused.exit_code == 1
@@ -419,10 +437,10 @@ def test_a_retrieval_that_fails_leaves_a_trace(chat: Run) -> None:
     assert trace["error_code"] == "RG435"
 
 
-def test_the_whole_story_is_told_by_the_client(chat: Run, clone: str) -> None:
+def test_the_whole_story_is_told_by_the_client(chat: Run, copy: str) -> None:
     import ragdb
 
-    with ragdb.connect(clone) as db:
+    with ragdb.connect(copy) as db:
         (anchor,) = db.resolve_anchor("chat", session="s1")
         assert (anchor.anchor, anchor.resolved_by) == (uuid(4), "session")
         reference = db.register_policy({"max_nodes": 3})
