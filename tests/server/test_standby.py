@@ -14,13 +14,14 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from typer.testing import CliRunner, Result
 
 import ragdb
+from ragdb.cli.main import app
 from ragdb.ledger import LedgerError, online
 from ragdb.ledger.notes import Checkpoint
 from ragdb.server import embedded, postgres
 from tests.documents import document
-from tests.forked import run_forked
 from tests.mcp.test_mcp_server import call
 from tests.refusal import refused
 from tests.waiting import until
@@ -81,10 +82,10 @@ def catch_up(primary: str, standby: str) -> None:
         until(lambda: db.execute(reached, (position,)).fetchall())
 
 
-def on(pair: tuple[str, str], *verb: str) -> subprocess.CompletedProcess[str]:
+def on(pair: tuple[str, str], *verb: str) -> Result:
     """How a verb ended on a standby that has caught up."""
     catch_up(*pair)
-    return run_forked(*verb, env={**os.environ, "RAGDB_DATABASE_URL": pair[1]}, timeout=60)
+    return CliRunner().invoke(app, verb, env={"RAGDB_DATABASE_URL": pair[1]})
 
 
 def answers(dsn: str, statement: str, role: str = "reader") -> list[list[bytes | None]]:
@@ -186,7 +187,7 @@ def test_a_verb_that_writes_refuses_a_standby_in_a_line(
     pair: tuple[str, str], verb: tuple[str, ...]
 ) -> None:
     ended = on(pair, *verb)
-    assert ended.returncode == 3, ended
+    assert ended.exit_code == 3, ended
     said, _, hint = ended.stderr.splitlines()
     assert said.startswith("ragdb: ")
     assert said.endswith(", and this server is a standby (25006)")
@@ -205,12 +206,12 @@ def test_maintain_of_a_standby_is_refused_where_nothing_is_due(pair: tuple[str, 
     with psycopg.connect(pair[0], autocommit=True) as db:
         db.execute("select ragdb.maintain()")
     ended = on(pair, "maintain")
-    assert (ended.returncode, "this server is a standby" in ended.stderr) == (3, True), ended
+    assert (ended.exit_code, "this server is a standby" in ended.stderr) == (3, True), ended
 
 
 def test_init_of_a_standby_leaves_the_manual_to_the_primary(pair: tuple[str, str]) -> None:
     ended = on(pair, "init")
-    assert ended.returncode == 0, ended
+    assert ended.exit_code == 0, ended
     assert ended.stderr.splitlines() == [
         "the schema is current",
         "this server is a standby: what its primary loads comes here too",
