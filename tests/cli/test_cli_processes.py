@@ -111,14 +111,11 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
     ],
 )
 def test_whoever_stops_a_verb_stops_its_statement(
-    start: Any, clone: str, tmp_path: Path, number: signal.Signals, verb: tuple[str, ...]
+    start: Any, clone: str, number: signal.Signals, verb: tuple[str, ...]
 ) -> None:
     """The server would go on with it and commit, as the run of an eval that nobody waits for."""
-    contract = tmp_path / "c.kern"
-    contract.write_text(CONTRACT)
-    with start("apply", str(contract)) as applied:
-        _, err = applied.communicate(timeout=120)
-    assert applied.returncode == 0, err
+    with ragdb.connect(clone) as database:
+        database.apply_contract(CONTRACT, "c")
     waiting = "select from pg_stat_activity where wait_event_type = 'Lock'"
     waiting += " and datname = current_database()"
     with (
@@ -153,12 +150,9 @@ def test_psql_shows_errors_without_where_they_were_raised(
     assert ("CONTEXT:" in err) == is_shown
 
 
-def test_a_verdict_outlives_the_reader_of_a_pipe(start: Any, clone: str, tmp_path: Path) -> None:
-    contract = tmp_path / "c.kern"
-    contract.write_text(CONTRACT)
-    with start("apply", str(contract)) as applied:
-        _, err = applied.communicate(timeout=120)
-    assert applied.returncode == 0, err
+def test_a_verdict_outlives_the_reader_of_a_pipe(start: Any, clone: str) -> None:
+    with ragdb.connect(clone) as database:
+        database.apply_contract(CONTRACT, "c")
     process = start("eval", "run", "A")
     with process:
         process.stdout.close()

@@ -45,7 +45,7 @@ from ragdb.models import embedders
 from ragdb.models.encoders import ProviderDown
 from ragdb.models.worker import Worker
 from tests.embedding import one
-from tests.forked import Forked, run_forked
+from tests.forked import Forked
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
@@ -89,9 +89,7 @@ def dsn(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         db.create_signing_key()
         db.create_corpus("bare")
         db.run_eval("AnswerDocs")
-    environment = {**os.environ, "RAGDB_DATABASE_URL": module_clone}
-    embedded = run_forked("embed", "docs", env=environment, timeout=120)
-    assert embedded.returncode == 0, embedded.stderr
+        Worker(module_clone, corpus="docs").run(until="empty")
     kept[module_clone] = {}
     yield module_clone
     for tools in kept.pop(module_clone).values():
