@@ -14,6 +14,7 @@ from sqlalchemy.pool import NullPool
 
 import ragdb
 from ragdb.adapters.langchain import RagdbVectorStore
+from tests.conftest import Connection
 
 PAGE = (Path(__file__).parents[2] / "docs/python.md").read_text()
 
@@ -24,15 +25,20 @@ def block(kind: str, having: str) -> str:
     return str(found)
 
 
+def fill(connection: Connection) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAGDB_DATABASE_URL", connection.info.dsn)
+        exec(block("python", "db.add("), {})
+
+
 @pytest.fixture
-def dsn(module_clone: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+def dsn(filled: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """The database that `ragdb.connect()` means, in a folder that has docs/."""
-    monkeypatch.setenv("RAGDB_DATABASE_URL", module_clone)
+    monkeypatch.setenv("RAGDB_DATABASE_URL", filled)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_text("Refunds are paid on Fridays.")
     monkeypatch.chdir(tmp_path)
-    exec(block("python", "db.add("), {})
-    return module_clone
+    return filled
 
 
 def test_the_first_example_prints_its_hit_and_its_answer(
