@@ -54,9 +54,9 @@ def fill(connection: Connection) -> None:
 
 
 @pytest.fixture
-def chat(run_on: Callable[[str], Run], copy: str) -> Run:
+def chat(run_on: Callable[[str], Run], copied: str) -> Run:
     """The command line on a database with them."""
-    return run_on(copy)
+    return run_on(copied)
 
 
 @pytest.fixture
@@ -340,7 +340,7 @@ def test_a_policy_is_registered_listed_and_used_by_reference(
     assert made["params_hash"] == added["params_hash"]
 
 
-def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, copy: str) -> None:
+def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, copied: str) -> None:
     made = chat("slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), "--trace")
     trace = made.stderr.split()[-1]
     rotated = chat("keys", "rotate", "k2")
@@ -351,7 +351,7 @@ def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, copy: str) ->
         "k2": "active",
     }
     exported = chat("keys", "export").stdout
-    with psycopg.connect(copy) as db:
+    with psycopg.connect(copied) as db:
         db.execute("delete from ragdb.signing_secrets")
     refused = chat("slice", "verify", trace)
     assert refused.exit_code == 1
@@ -437,10 +437,10 @@ def test_a_retrieval_that_fails_leaves_a_trace(chat: Run) -> None:
     assert trace["error_code"] == "RG435"
 
 
-def test_the_whole_story_is_told_by_the_client(chat: Run, copy: str) -> None:
+def test_the_whole_story_is_told_by_the_client(chat: Run, copied: str) -> None:
     import ragdb
 
-    with ragdb.connect(copy) as db:
+    with ragdb.connect(copied) as db:
         (anchor,) = db.resolve_anchor("chat", session="s1")
         assert (anchor.anchor, anchor.resolved_by) == (uuid(4), "session")
         reference = db.register_policy({"max_nodes": 3})

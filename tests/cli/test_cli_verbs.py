@@ -59,9 +59,9 @@ def demo(run_on: Callable[[str], Run], demo_dsn: str) -> Run:
 
 
 @pytest.fixture
-def own_demo(run_on: Callable[[str], Run], copy: str) -> Run:
+def own_demo(run_on: Callable[[str], Run], copied: str) -> Run:
     """The samples in a database of the test's own."""
-    return run_on(copy)
+    return run_on(copied)
 
 
 def test_status_of_many_corpora_keeps_its_beginning_in_sight(run: Run, clone: str) -> None:
@@ -960,9 +960,9 @@ def test_doctor_says_how_much_room_the_embedded_server_has(
 
 
 def test_a_mean_length_that_drifted_is_a_note_and_optimizing_ends_it(
-    own_demo: Run, copy: str
+    own_demo: Run, copied: str
 ) -> None:
-    with ragdb.connect(copy) as database:
+    with ragdb.connect(copied) as database:
         database.put_text("demo", "note.txt", "Short.")
         database.optimize_corpus("demo")
         assert "note  corpus" not in own_demo("doctor").stdout
@@ -982,8 +982,8 @@ def test_init_on_a_current_schema_needs_no_rights(run: Run, clone: str, role: st
     assert "the schema is current" in result.stderr
 
 
-def test_doctor_finds_a_wrong_counter_and_repair_rights_it(own_demo: Run, copy: str) -> None:
-    with ragdb.connect(copy) as database:
+def test_doctor_finds_a_wrong_counter_and_repair_rights_it(own_demo: Run, copied: str) -> None:
+    with ragdb.connect(copied) as database:
         database.connection.execute("update ragdb.corpora set documents = documents + 1")
     result = own_demo("doctor", "--deep")
     assert result.exit_code == 1
@@ -1566,12 +1566,12 @@ def test_quotas_are_set_and_listed(run: Run, clone: str) -> None:
     assert run("quota", "set", "writer", "--concurrent-calls", 0).exit_code == 2
 
 
-def test_auditors_list_events_of_access(own_demo: Run, copy: str) -> None:
+def test_auditors_list_events_of_access(own_demo: Run, copied: str) -> None:
     own_demo("corpus", "reads", "demo", "on")
     assert own_demo("corpus", "create", "other").exit_code == 0
     own_demo("corpus", "grant", "other", "reader", "read")
     own_demo("search", "hammer", "--corpus", "demo")
-    auditor = ("--dsn", f"{copy} user=auditor")
+    auditor = ("--dsn", f"{copied} user=auditor")
     listed = own_demo("access", "ls", *auditor)
     assert listed.exit_code == 0
     rows = json.loads(own_demo("access", "ls", "--json", *auditor).stdout)
@@ -1585,4 +1585,4 @@ def test_auditors_list_events_of_access(own_demo: Run, copy: str) -> None:
     later = own_demo("access", "ls", "--json", "--since", "2999-01-01", *auditor)
     assert json.loads(later.stdout) == []
     assert own_demo("access", "ls", "--since", "soon", *auditor).exit_code == 2
-    assert own_demo("access", "ls", "--dsn", f"{copy} user=reader").exit_code == 3
+    assert own_demo("access", "ls", "--dsn", f"{copied} user=reader").exit_code == 3

@@ -42,9 +42,9 @@ def fill(connection: psycopg.Connection[Any]) -> None:
 
 
 @pytest.fixture
-def docs(run_on: Callable[[str], Run], copy: str) -> Run:
+def docs(run_on: Callable[[str], Run], copied: str) -> Run:
     """The command line on a database with them."""
-    return run_on(copy)
+    return run_on(copied)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def dump_of(dsn: str, form: str, to: Path) -> Path:
 
 
 def test_a_key_in_a_file_signs_where_the_session_has_it(
-    docs: Run, copy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docs: Run, copied: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "keys"
     made = docs("keys", "create", "out", "--file", file)
@@ -100,7 +100,7 @@ def test_a_key_in_a_file_signs_where_the_session_has_it(
     assert mac["recomputed"] == "signed by key out"
     # a second key joins the file, and the first still verifies
     assert docs("keys", "create", "out2", "--file", file).exit_code == 0
-    assert record(copy)
+    assert record(copied)
     assert docs("trace", "verify", "--all").exit_code == 0
     listed = json.loads(docs("keys", "ls", "--json").stdout)
     assert [(k["key_id"], k["state"], k["is_inside"], k["is_at_hand"]) for k in listed] == [
@@ -121,13 +121,13 @@ def test_a_key_in_a_file_signs_where_the_session_has_it(
     ]
 
 
-def test_the_secret_is_in_no_statement_and_no_dump(docs: Run, copy: str, tmp_path: Path) -> None:
+def test_the_secret_is_in_no_statement_and_no_dump(docs: Run, copied: str, tmp_path: Path) -> None:
     file = tmp_path / "keys"
     assert docs("keys", "create", "out", "--file", file).exit_code == 0
     secret = file.read_text().strip().split(":")[1]
-    with ragdb.connect(copy, signing_key=f"out:{secret}") as db:
+    with ragdb.connect(copied, signing_key=f"out:{secret}") as db:
         db.retrieve("docs", "refunds")
-        with psycopg.connect(copy) as dba:
+        with psycopg.connect(copied) as dba:
             rows = dba.execute("select a::text from pg_stat_activity a").fetchall()
             assert len(rows) > 1
             assert not any(secret in row for (row,) in rows)
@@ -138,7 +138,7 @@ def test_the_secret_is_in_no_statement_and_no_dump(docs: Run, copy: str, tmp_pat
                 "select ragdb_internal.given_secret('out') = decode(%s, 'hex')", (secret,)
             ).fetchone()
             assert shown == (True,)
-    written = dump_of(copy, "-Fp", tmp_path / "dump.sql").read_text()
+    written = dump_of(copied, "-Fp", tmp_path / "dump.sql").read_text()
     assert "COPY ragdb.key_events" in written
     assert secret not in written
     assert bytes.fromhex(secret).hex() not in written.replace("\\\\x", "")
@@ -198,15 +198,15 @@ def forge(clone: str, edit: str) -> None:
         db.execute(edit)
 
 
-def test_verify_says_what_was_done_and_doctor_too(docs: Run, copy: str) -> None:
+def test_verify_says_what_was_done_and_doctor_too(docs: Run, copied: str) -> None:
     assert docs("keys", "create", "k1").exit_code == 0
-    trace = record(copy, 3)
+    trace = record(copied, 3)
     good = docs("verify")
     assert good.exit_code == 0, good.output
     deep = docs("doctor", "--deep")
     assert deep.exit_code == 0, deep.output
     assert docs("trace", "verify", trace).exit_code == 0
-    forge(copy, "update ragdb.retrieval_traces set caller = 'nobody'")
+    forge(copied, "update ragdb.retrieval_traces set caller = 'nobody'")
     bad = docs("verify")
     assert bad.exit_code == 1
     assert f"error   traces: trace {trace}: its row or its hits are not what was" in bad.stdout
@@ -223,22 +223,22 @@ def test_verify_says_what_was_done_and_doctor_too(docs: Run, copy: str) -> None:
 
 
 def test_verify_ends_with_what_all_is_unless_more_than_a_note_was_found(
-    docs: Run, copy: str
+    docs: Run, copied: str
 ) -> None:
     said = "all is what it was: "
     # that a session may choose the time is a note, and so in every test
     noted = docs("verify", "--check", "rights")
     assert "by ragdb.now" in noted.stdout
     assert said in noted.stderr
-    with psycopg.connect(copy) as db:
+    with psycopg.connect(copied) as db:
         db.execute("alter function ragdb_internal.now() owner to current_user")
     wrong = docs("verify", "--check", "rights")
     assert wrong.exit_code == 1
     assert said not in wrong.stderr
 
 
-def test_doctor_shows_the_first_few_of_many_findings(docs: Run, copy: str) -> None:
-    with psycopg.connect(copy) as db:
+def test_doctor_shows_the_first_few_of_many_findings(docs: Run, copied: str) -> None:
+    with psycopg.connect(copied) as db:
         for (function,) in db.execute(
             "select oid::regprocedure::text from pg_proc"
             " where pronamespace = 'ragdb_internal'::regnamespace and prokind = 'f' limit 9"
@@ -251,10 +251,10 @@ def test_doctor_shows_the_first_few_of_many_findings(docs: Run, copy: str) -> No
 
 
 def test_an_interrupted_verify_goes_on_where_it_was(
-    docs: Run, copy: str, monkeypatch: pytest.MonkeyPatch
+    docs: Run, copied: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record(copy, 10)
-    forge(copy, "update ragdb.retrieval_traces set caller = 'nobody'")
+    record(copied, 10)
+    forge(copied, "update ragdb.retrieval_traces set caller = 'nobody'")
     whole = errors(docs("verify", "--check", "traces", "--json", "--batch", 3))
     assert len(whole) == 10
     steps = Client.verify_step
@@ -290,17 +290,17 @@ def databases(server: str) -> list[str]:
     "form", ["-Fc", *(pytest.param(f, marks=pytest.mark.nightly) for f in ("-Fd", "-Ft"))]
 )
 def test_a_backup_is_restored_beside_verified_and_dropped(
-    docs: Run, copy: str, server18: Server, tmp_path: Path, form: str
+    docs: Run, copied: str, server18: Server, tmp_path: Path, form: str
 ) -> None:
     assert docs("keys", "create", "k1").exit_code == 0
-    record(copy, 2)
+    record(copied, 2)
     before = databases(server18.uri)
-    dump = dump_of(copy, form, tmp_path / "dump")
+    dump = dump_of(copied, form, tmp_path / "dump")
     # what a server has for new databases is in none that is restored
     with psycopg.connect(server18.dsn("template1")) as template:
         template.execute("create schema ragdb")
     try:
-        good = docs("backup", "verify", dump, "--dsn", copy)
+        good = docs("backup", "verify", dump, "--dsn", copied)
     finally:
         with psycopg.connect(server18.dsn("template1")) as template:
             template.execute("drop schema ragdb")
@@ -446,11 +446,11 @@ def test_a_copy_in_use_and_what_others_call_so_are_left_by_other_runs(
 
 
 def test_what_is_not_a_dump_is_refused(
-    docs: Run, copy: str, server18: Server, tmp_path: Path
+    docs: Run, copied: str, server18: Server, tmp_path: Path
 ) -> None:
     before = databases(server18.uri)
     plain = dump_of(server18.uri, "-Fp", tmp_path / "plain.sql")
-    cut = dump_of(copy, "-Fc", tmp_path / "cut")
+    cut = dump_of(copied, "-Fc", tmp_path / "cut")
     cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
     # restored, whatever its form, before it is seen what it holds
     others = [dump_of(server18.uri, form, tmp_path / form) for form in ("-Fc", "-Fd", "-Ft")]
@@ -464,7 +464,7 @@ def test_what_is_not_a_dump_is_refused(
         (tmp_path / "nothing", "cannot be read"),
         (tmp_path, "is a data folder and not a dump"),
     ):
-        result = docs("backup", "verify", path, "--dsn", copy)
+        result = docs("backup", "verify", path, "--dsn", copied)
         assert result.exit_code == 2, (path, result.output)
         assert said in result.stderr
     assert databases(server18.uri) == before
