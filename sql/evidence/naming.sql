@@ -74,32 +74,6 @@ return (
     order by t.lexeme collate "C"), 0)
   from pg_catalog.unnest(weight_of.terms) t);
 
--- Returns a pattern of what says from which version on something is there or is gone, as "added in"
--- of "added in version 4", and nothing before "version 4 adds".
-create or replace function ragdb_internal.added_or_gone() returns text
-language sql immutable parallel safe
-return E'\\m(?:since|as\\s+of|(?:added|introduced|new|removed|dropped|gone)\\s+(?:in|with|by))'
-  '\\s+(?:the\\s+)?|\\m(?=[A-Za-z+#-]+ v?[0-9]+(?:[.][0-9]+)* (?:adds?|added|introduce[sd]?|brings'
-  '|brought|removes?|removed|drops?|dropped)\\M)';
-
--- Returns what a question names without the numbers of versions, where it asks whether something is
--- so and a sentence says from which version on: what is new in Django 4 is said of Django 5, too.
-create or replace function ragdb_internal.without_versions(names ragdb_internal.asked_term[],
-  question text, sentences ragdb_internal.evidence_sentence[])
-returns ragdb_internal.asked_term[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return case
-    when ragdb_internal.asks_whether(question)
-      and exists (select from unnest(names) n where n.lexeme ~ '^[0-9.]{1,6}$')
-      and exists (select from unnest(sentences) s where s.sentence
-        ~* ('(?:' || ragdb_internal.added_or_gone() || ')[a-z+#-]+ v?[0-9]'))
-    then array(select n from unnest(names) n where n.lexeme !~ '^[0-9.]{1,6}$')
-    else names end;
-end $$;
-
 -- Returns those of some terms that a text says in another form than their lexeme: two as one word,
 -- a number of four digits or more with signs between its thousands, and a version by one of its
 -- own, as 2.4 by 2.4.1.

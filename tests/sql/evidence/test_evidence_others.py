@@ -218,6 +218,46 @@ def test_an_item_whose_label_texts_write_in_small_letters_is_about_no_other_thin
             "Does version 5 have plugins?",
             "Plugins were added",
         ),
+        # removed later than that version, and added again
+        (
+            ["Plugins were added in version 4.", "A list of plugins was removed in version 6."],
+            "Does version 5 have plugins?",
+            "Plugins were added",
+        ),
+        (
+            ["Plugins were removed in version 4.", "The plugins were added in version 6."],
+            "Does version 7 have plugins?",
+            "The plugins were added",
+        ),
+        (
+            ["Plugins were added in version 3.", "Plugins were removed in version 4.0."],
+            "Does version 4 have plugins?",
+            "Plugins were removed",
+        ),
+        # what is gone says nothing of when it came
+        (
+            ["There are plugins since version 4.", "Since version 5 there are plugins no longer."],
+            "Since which version are there plugins?",
+            "There are plugins",
+        ),
+        # since is also a reason
+        (
+            [
+                "Cookies are dangerous since all requests have them.",
+                "Since dangerous cookies are removed at the end, nothing stays.",
+            ],
+            "Are cookies dangerous?",
+            "Cookies are dangerous",
+        ),
+        # numbers of what has no versions, and dates
+        (["Error 500 is retried since May 2020."], "Is error 404 retried?", None),
+        (["Error 500 is retried.", "It runs since May 2020."], "Is error 404 retried?", None),
+        (["Room 12 has a window since May 2020."], "Does room 14 have a window?", None),
+        (
+            ["Room 12 has a window.", "Plugins are new in Quickserv 4."],
+            "Does room 14 have a window in Quickserv 5?",
+            None,
+        ),
         # what another version has, and what was added when
         (["Version 4 has plugins."], "Does version 5 have plugins?", None),
         (["Plugins were added in version 4."], "What was added in version 5?", None),
