@@ -76,9 +76,10 @@ return array(
     protocol,server,servic,system,tool,trait,type}')
   order by n);
 
--- Tells whether a sentence names what has these lexemes as the label of an item, as in "Note: a
--- server has pages", or says what another thing is and names it at its end alone, behind a
--- preposition, as Django in "Flask is a framework, as in Django" (English). It says of it nothing.
+-- Tells whether a sentence names what has these lexemes before a remark, as in "Note: a server has
+-- pages", or says what another thing is and names it at its end alone, behind a preposition, as
+-- Django in "Flask is a framework, as in Django" (English). It says of it nothing, but for what is
+-- "short for" it or "the process of" it, and what is "a sport and the oldest one".
 create or replace function ragdb_internal.says_of_another(
   sentence text, meant text[], config text)
 returns boolean
@@ -91,12 +92,13 @@ declare
 begin
   return v_told is not null and case
     when ragdb_internal.sense_lexemes(lower(v_told[1] collate "C"), config) @> meant
-    then lower(btrim(v_told[1], ' *_+-') collate "C") = any (ragdb_internal.labels())
+    then lower(btrim(v_told[1], ' *_+-') collate "C") = any (ragdb_internal.remarks())
       and v_told[2] ~ '[:：]'
     else ragdb_internal.sense_lexemes(lower(substring(v_told[3],
-        E'(?i)^.*(?<!\\m(?:name|term|word|acronym|abbreviation)\\s)\\m(?:in|of|for|with|without'
-        '|like|unlike|than|on|from|at|via|using|and|or)\\s+'
-        '(?:(?:an?|the|your|our|its|their)\\s+)?(.+)$')
+        E'(?i)^.*(?<!\\m(?:name|term|word|acronym|abbreviation|short|synonym|definition|meaning'
+        '|process|practice|act|concept|idea|phenomenon|term\\sused)\\s)\\m(?:(?:in|of|for|with'
+        '|without|like|unlike|than|on|from|at|via|using)\\s+'
+        '(?:(?:an?|the|your|our|its|their)\\s+)?|(?:and|or)\\s+(?!(?:an?|the)\\s))(.+)$')
         collate "C"), config) = meant end;
 end $$;
 

@@ -17,14 +17,19 @@ language sql immutable parallel safe
 return pg_catalog.lower(pg_catalog.split_part(
     ragdb_internal.asked_for(question), ' ', 1) collate "C") = any (ragdb_internal.asking_verbs());
 
+-- Returns words that stand before the colon of a remark, in small letters. It says nothing of them,
+-- as "Argument: a value that a call passes" does.
+create or replace function ragdb_internal.remarks() returns text[]
+language sql immutable parallel safe
+return '{note,tip,hint,info,warning,caution,danger,important,example}'::text[];
+
 -- Returns words that stand before the colon of an item and name no thing, in small letters.
 create or replace function ragdb_internal.labels() returns text[]
 language sql immutable parallel safe
-return '{note,tip,hint,info,warning,caution,danger,important,example,answer,result,summary,
-  description,goal,purpose,problem,cause,effect,solution,requirement,requirements,prerequisite,
-  prerequisites,requires,required,optional,needed,default,type,format,syntax,usage,input,output,
-  value,returns,return,parameter,parameters,argument,arguments,option,options,raises,
-  yields}'::text[];
+return ragdb_internal.remarks() || '{answer,result,summary,description,goal,purpose,problem,cause,
+  effect,solution,requirement,requirements,prerequisite,prerequisites,requires,required,optional,
+  needed,default,type,format,syntax,usage,input,output,value,returns,return,parameter,parameters,
+  argument,arguments,option,options,raises,yields}'::text[];
 
 -- Returns the words of a question as they are written, without signs.
 create or replace function ragdb_internal.written_words(question text) returns text[]
