@@ -13,6 +13,25 @@ return case when pg_catalog.octet_length(word) = pg_catalog.length(word) then wo
     pg_catalog.regexp_replace(normalize(word, nfd), '[\u0300-\u036F]', '', 'g'),
     'đħıłøŧ', 'dhilot') end;
 
+-- Returns a pattern in which each of the letters that most often have accents may have one: texts
+-- are a hundred times as long as a pattern, and take as much longer to be rid of theirs.
+create or replace function ragdb_internal.with_accents(pattern text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pattern text := pattern;
+  v_letters text;
+begin
+  foreach v_letters in array string_to_array('aàáâãäåāăą cçćĉċč dđď eèéêëēĕėęě gğģ hħ iìíîïĩīĭįı '
+    'kķ lĺļľł nñńņň oòóôõöøōŏő rŕř sśşšș tţťŧț uùúûüũūŭůűų yýÿ zźżž '
+    'αά εέ ηή ιίϊΐ οό υύϋΰ ωώ её ий', ' ')
+  loop
+    v_pattern := replace(v_pattern, left(v_letters, 1), '[' || v_letters || ']');
+  end loop;
+  return v_pattern;
+end $$;
+
 -- Returns a pattern of the lower-case Latin letters that may have accents.
 create or replace function ragdb_internal.accented_letters() returns text
 language sql immutable parallel safe

@@ -10,13 +10,16 @@ create or replace function ragdb_internal.most_read() returns integer
 language sql immutable parallel safe
 return 5;
 
--- Returns a word in lower case, but letters that fold to several (ß) and the sigma that ends a word
--- as they are.
+-- Returns a word in lower case, but letters that fold to several (ß) as they are, and the sigma
+-- that ends a word as one is written there.
 create or replace function ragdb_internal.lower_word(word text) returns text
 language sql immutable parallel safe
 return (
   select pg_catalog.string_agg(
-    case when pg_catalog.length(f.letter) = 1 and l.letter <> 'ς' then f.letter else l.letter end,
+    case
+      when l.letter = 'ς' or l.letter = 'Σ' and l.n = pg_catalog.length(lower_word.word) then 'ς'
+      when pg_catalog.length(f.letter) = 1 then f.letter
+      else l.letter end,
     '' order by l.n)
   from pg_catalog.string_to_table(lower_word.word, null) with ordinality l (letter, n)
     cross join lateral (select ragdb_internal.fold(l.letter) as letter offset 0) f);
@@ -81,10 +84,12 @@ return (
       offset 0) t
     cross join lateral ragdb_internal.edits(t.word, 1, pg_catalog.length(t.word)) e
     cross join lateral (
-      select '\m(' || pg_catalog.string_agg(u.edit, '|') || ')\M' as pattern
+      select '\m(' || ragdb_internal.with_accents(pg_catalog.string_agg(u.edit, '|')) || ')\M'
+        as pattern
       from unnest(e.edits,
         ragdb_internal.letter_lexemes(e.edits, (written_as.whole).text_config)) u (edit, lexeme)
-      where u.lexeme = written_as.lexeme) p
+      where ragdb_internal.unaccented(u.lexeme)
+        = ragdb_internal.unaccented(written_as.lexeme)) p
     cross join lateral ragdb_internal.forms_in(
       array(select s.text from ragdb_internal.texts_saying(
         written_as.corpora, written_as.whole, written_as.lexeme, p.pattern) s),

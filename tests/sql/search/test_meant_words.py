@@ -28,6 +28,7 @@ def meant(db: Connection, query: str, corpus: str = "docs") -> str | None:
         ("german", "gemäßigter Wind", "gemäßigrer", "gemäßigter"),
         ("russian", "До Завершения работ", "завршения", "завершения"),
         ("greek", "ο κόσμος", "κόσμςο", "κόσμος"),
+        ("greek", "Ο ΚΌΣΜΟΣ", "κόσμςο", "κόσμος"),
         # a part of a name is a word, what is written in two is none
         ("english", "set innerHTML", "innre", "inner"),
         ("english", "set innerHTML", "innerthml", "innerhtml"),
@@ -60,6 +61,24 @@ def test_of_the_forms_of_a_word_the_one_that_was_typed_but_for_an_error_is_sugge
     put(any_db, "docs", [*often, once])
     assert meant(any_db, "partise") == "parties"
     assert meant(any_db, "prty") == "party"
+
+
+@pytest.mark.parametrize(
+    ("config", "often", "once", "typed"),
+    [
+        ("german", "Behörden", "Behörde", "Behrde"),
+        ("german", "Behörden", "Behörde", "behördde"),
+        ("french", "Événements", "Événement", "événnement"),
+        ("finnish", "Pöydät", "pöydän", "pöydänn"),
+    ],
+)
+def test_so_is_a_form_with_accents_and_the_one_that_was_typed_without_them(
+    any_db: Connection, config: str, often: str, once: str, typed: str
+) -> None:
+    any_db.execute("select ragdb.create_corpus('docs', text_config => %s)", (config,))
+    many = [text_document(f"often {n}", f"{often} " * 9) for n in range(30)]
+    put(any_db, "docs", [*many, text_document("once", f"wort {once} " + "wort " * 9)])
+    assert meant(any_db, typed) == once.lower()
 
 
 def test_a_few_texts_are_read_for_a_suggestion_and_none_without_one(db: Connection) -> None:
