@@ -84,8 +84,10 @@ return (
       offset 0) t
     cross join lateral ragdb_internal.edits(t.word, 1, pg_catalog.length(t.word)) e
     cross join lateral (
-      select '\m(' || ragdb_internal.with_accents(pg_catalog.string_agg(u.edit, '|')) || ')\M'
-        as pattern
+      -- not \m and \M: in some locales a letter past ASCII is none
+      select pg_catalog.replace('(?:^|-)(?:'
+        || ragdb_internal.with_accents(pg_catalog.string_agg(u.edit, '|'))
+        || ')(?:$|-)', '-', '[^A-Za-z0-9\u00c0-\u1fff]') as pattern
       from unnest(e.edits,
         ragdb_internal.letter_lexemes(e.edits, (written_as.whole).text_config)) u (edit, lexeme)
       where ragdb_internal.unaccented(u.lexeme)

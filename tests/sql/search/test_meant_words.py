@@ -66,9 +66,10 @@ def test_of_the_forms_of_a_word_the_one_that_was_typed_but_for_an_error_is_sugge
 @pytest.mark.parametrize(
     ("config", "often", "once", "typed"),
     [
+        ("french", "événements", "événement", "événnement"),
+        ("russian", "партию", "партия", "паротия"),
         ("german", "Behörden", "Behörde", "Behrde"),
         ("german", "Behörden", "Behörde", "behördde"),
-        ("french", "Événements", "Événement", "événnement"),
         ("finnish", "Pöydät", "pöydän", "pöydänn"),
     ],
 )
