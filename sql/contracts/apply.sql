@@ -58,7 +58,9 @@ begin
 end $$;
 
 -- Refuses a contract that declares a name of another contract in force. Tools and prompts share
--- their names, for clients see both as one list. Raises RG409.
+-- their names, for clients see both as one list. What a source read is known by its name and its
+-- corpus: where two contracts have both, to prune what is gone from one takes what the other read.
+-- Raises RG409.
 create or replace function ragdb_internal.check_names_are_free(items ragdb_internal.contract_item[],
   contract text)
 returns void
@@ -75,7 +77,9 @@ begin
         and (o.node = i.node or o.node in ('tool', 'prompt') and i.node in ('tool', 'prompt'))
       join ragdb.contracts k on k.contract = o.contract and k.version = o.version
         and k.is_current
-    where i.node in ('retriever', 'rag', 'tool', 'prompt') limit 1;
+    where i.node in ('retriever', 'rag', 'tool', 'prompt')
+      or i.node = 'source' and o.corpus = i.corpus
+    limit 1;
   if found then
     raise exception '% % is declared by another contract', v_taken.node,
         ragdb_internal.quote(v_taken.name)
@@ -84,7 +88,9 @@ begin
             then 'contract ' || ragdb_internal.quote(v_taken.contract)
             else 'one that is not visible to role '
               || ragdb_internal.quote(ragdb_internal.caller()) end
-          || ' has it, and evaluations and tools name it alone',
+          || ' has it, and ' || case v_taken.node
+            when 'source' then 'what it read into its corpus is known by its name alone'
+            else 'evaluations and tools name it alone' end,
         hint = 'give it another name, or take the other out of force: ragdb.withdraw_contract()';
   end if;
 end $$;

@@ -521,6 +521,27 @@ def test_prune_removes_what_is_gone_and_keeps_the_documents_of_an_empty_folder(
     assert "stays" not in run("ingest", "--contract", contract, "--prune").stderr
 
 
+def test_two_contracts_in_force_have_no_source_of_one_name_and_corpus(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/x.txt").write_text("a text")
+    (tmp_path / "y.txt").write_text("another text")
+    for name, uri in (("c1", "one"), ("c2", "*.txt")):
+        (tmp_path / f"{name}.kern").write_text(f"corpus name=docs\n  source name=a uri={uri}\n")
+    assert run("apply", tmp_path / "c1.kern").exit_code == 0
+    assert run("ingest", "--contract", tmp_path / "c1.kern").exit_code == 0
+    refused = run("apply", tmp_path / "c2.kern")
+    assert refused.exit_code != 0
+    assert 'source "a" is declared by another contract' in refused.stderr
+    # else what is gone from one of them would be pruned with what the other reads
+    (tmp_path / "c2.kern").write_text("corpus name=docs\n  source name=b uri=*.txt\n")
+    assert run("apply", tmp_path / "c2.kern").exit_code == 0
+    assert run("ingest", "--contract", tmp_path / "c2.kern", "--prune").exit_code == 0
+    listed = json.loads(run("corpus", "documents", "docs", "--json").stdout)
+    assert sorted(row["source"] for row in listed) == ["one/x.txt", "y.txt"]
+
+
 def test_a_source_that_the_database_refuses_keeps_no_other_from_being_read(
     run: Run, tmp_path: Path
 ) -> None:
