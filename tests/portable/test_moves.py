@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -48,20 +47,13 @@ def pair(server18: Server) -> Iterator[tuple[str, str]]:
             with ragdb.connect(dsn) as db:
                 db.create_embedder("small", 16)
                 db.bind_embedder("small", "hash", "hash-v1")
-        with ragdb.connect(dsns[0]) as filler:
-            fillers[dsns[0]] = filler
-            yield dsns
-            del fillers[dsns[0]]
-
-
-# a session that has planned what it writes: the first of another takes as long as all of these
-fillers: dict[str, ragdb.Database] = {}
+        yield dsns
 
 
 def small(dsn: str, name: str, count: int = 6) -> None:
-    """Documents of two words each, where `pair` moves them from or elsewhere."""
+    """Documents of two words each."""
     texts = [f"{WORDS[n]} {WORDS[n + 1]}" for n in range(count)]
-    with nullcontext(fillers[dsn]) if dsn in fillers else ragdb.connect(dsn) as db:
+    with ragdb.connect(dsn) as db:
         db.create_corpus(name)
         db.put_texts(name, texts, ids=[f"{n}.txt" for n in range(count)])
 

@@ -27,22 +27,21 @@ def filled(any_version: Server) -> Iterator[tuple[str, str]]:
         with psycopg.connect(dsn, user="reader", autocommit=True) as reader:
             found = reader.execute("select trace_id from ragdb.retrieve('docs', 'tulips')")
             ((trace,),) = found.fetchall()
-        yield database.dbname, str(trace)
+        yield dsn, str(trace)
 
 
 @pytest.fixture
 def asked(any_version: Server, filled: tuple[str, str]) -> Iterator[tuple[str, str]]:
     """DSN of a copy of it, and the trace."""
-    template, trace = filled
-    with any_version.database(template) as database:
-        yield any_version.dsn(database.dbname), trace
+    dsn, trace = filled
+    with any_version.copied(dsn) as copied:
+        yield copied, trace
 
 
 @pytest.fixture(scope="module")
 def session(any_version: Server, filled: tuple[str, str]) -> Iterator[Callable[[str], Connection]]:
     """session(role) is the connection of a login to a copy of it, which all tests share."""
-    with any_version.database(filled[0]) as database, ExitStack() as stack:
-        dsn = any_version.dsn(database.dbname)
+    with any_version.copied(filled[0]) as dsn, ExitStack() as stack:
 
         def connect(role: str) -> Connection:
             return stack.enter_context(psycopg.connect(dsn, user=role, autocommit=True))
