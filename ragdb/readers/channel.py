@@ -45,7 +45,7 @@ def messages(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             text = _attached(one.get("attachments"))
         text = _read(text, people)
         others = (one.get("username"), people.get(_user(one)), _user(one), one.get("bot_id"))
-        speaker = _shown(one) or _first_name(*others)
+        speaker = _shown(one) or _first_of(*others)
         if not text.strip() or (at, speaker, text) in known:
             continue
         known.add((at, speaker, text))
@@ -74,10 +74,10 @@ def _shown(one: dict[str, Any]) -> str | None:
     profile = one.get("user_profile")
     if not isinstance(profile, dict):
         return None
-    return _first_name(profile.get("display_name"), profile.get("real_name"))
+    return _first_of(profile.get("display_name"), profile.get("real_name"))
 
 
-def _first_name(*given: Any) -> str | None:
+def _first_of(*given: Any) -> str | None:
     return next((name for name in given if name and isinstance(name, str)), None)
 
 

@@ -142,10 +142,11 @@ declare
     ragdb_internal.told_lexemes(v_asking, v_asked, v_config), v_read.sentences);
   v_names constant ragdb_internal.asked_term[] := ragdb_internal.without_versions(
     ragdb_internal.named_terms(
-    case when gate ? 'names' then array(select jsonb_array_elements_text(gate -> 'names'))
-      else ragdb_internal.names_asked(coalesce(v_asking, v_asked), evidence, v_config) end,
-    ragdb_internal.named_folders(coalesce(v_asking, v_asked), evidence, v_config),
-    v_terms, v_read.sentences), question, v_read.sentences);
+      case when gate ? 'names' then array(select jsonb_array_elements_text(gate -> 'names'))
+        else ragdb_internal.names_asked(coalesce(v_asking, v_asked), evidence, v_config) end,
+      ragdb_internal.named_folders(coalesce(v_asking, v_asked), evidence, v_config),
+      v_terms, v_read.sentences),
+    question, v_read.sentences);
 begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_about(question, v_config, evidence, v_terms,
