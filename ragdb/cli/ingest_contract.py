@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragdb.cli.ingest_runs import embed_all, run
 from ragdb.cli.ingested import each
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
-
-if TYPE_CHECKING:
-    from ragdb.contracts.declarations import DeclaredSource
-    from ragdb.database import Database
 
 
 def ingest_contract(
@@ -21,6 +17,8 @@ def ingest_contract(
     import contextlib
     from dataclasses import replace
 
+    from ragdb.cli import ingest_kept
+    from ragdb.client.corpora import is_there
     from ragdb.contracts import contract_file, declarations
     from ragdb.errors import RagdbError
     from ragdb.ingest.options import IngestError, as_stored
@@ -31,6 +29,7 @@ def ingest_contract(
         raise Failure(str(error)) from None
     as_stored(options)  # what is wrong with them is wrong for every source
     reports = []
+    empty: set[tuple[str, str]] = set()
     refused: list[tuple[str, Exception]] = []
     with session.doing("connecting to the database"):
         db = session.connect()
@@ -40,7 +39,8 @@ def ingest_contract(
         if wrong:
             line = f":{wrong[0].line}" if wrong[0].line else ""
             raise Failure(f"{path}{line}: {wrong[0].message}", hint=f"`ragdb check {path}` has all")
-        if declarations.in_force(db, declared["contract"]) is None:
+        forced = declarations.in_force(db, declared["contract"])
+        if forced is None:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         if not declarations.are_in_force(db, declared):
             raise Failure(
@@ -76,7 +76,12 @@ def ingest_contract(
                 tell(report)
                 reports.append(report)
                 if options["prune"] and not (found.sources or found.failed):
-                    _tell_kept(session, db, source)
+                    ingest_kept.tell_without_a_file(session, db, source)
+                    empty.add((source.corpus, source.name))
+        if options["prune"]:
+            for corpus in forced.corpora:
+                if is_there(db, corpus):  # a dry run makes none
+                    ingest_kept.tell_unnamed(session, db, forced.name, corpus, empty)
     if due and not sources:
         session.note("no source is due")
         return OK
@@ -90,22 +95,6 @@ def ingest_contract(
         session.note("no source has a file")
         return NOTHING
     return PARTIAL if any(report.failed for report in reports) or unembedded else OK
-
-
-def _tell_kept(session: Session, db: Database, source: DeclaredSource) -> None:
-    """Say which documents stay of a source that finds nothing, why, and what removes them."""
-    from ragdb.client.counting import counted
-    from ragdb.ingest.source import CONTRACT_SOURCE
-
-    origin = f"{CONTRACT_SOURCE}{source.name}"
-    kept = db.prune_sources(source.corpus, "", [], origin, dry_run=True).documents_deleted
-    if kept:
-        quoted = origin.replace("'", "''")
-        session.note(
-            f"source {source.name}: {source.uri} has no file, and {counted(kept, 'document')} of it"
-            f" stay{'s' * (kept == 1)}, because its disk may just not be mounted\n  hint: select"
-            f" ragdb.prune_sources('{source.corpus}', '', '{{}}', '{quoted}') removes what is left"
-        )
 
 
 def _tell(session: Session, refused: list[tuple[str, Exception]]) -> None:

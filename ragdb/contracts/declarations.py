@@ -50,14 +50,10 @@ class DeclaredSource:
                 return source.Found(failed=[(self.uri, error)])
         if self.kind != "local":
             return sources.find([self.uri])
-        parts = self.uri.split("/")
-        fixed = next((i for i, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
-        base, glob = "/".join(parts[:fixed]), "/".join(parts[fixed:])
+        base, glob = self._parts()
         # joined as text: to pathlib ./- is the hyphen that stands for standard input
         found = sources.find(
-            [os.path.join(folder, base)],
-            glob=glob or None,
-            recursive=glob in ("", "**") or "/" in glob,
+            [os.path.join(folder, base)], glob=glob or None, recursive=_is_deep(glob)
         )
         inside = folder.resolve()
         if any(one.root and not one.root.is_relative_to(inside) for one in found.sources):
@@ -68,6 +64,34 @@ class DeclaredSource:
         found.sources.sort(key=lambda one: one.uri.encode())
         found.hidden = [f"{base}/{uri.partition('/')[2]}" for uri in found.hidden]
         return found
+
+    def names(self, uri: str) -> bool:
+        """Whether it reads a file of that name, or a part of it, where the file is there."""
+        from ragdb.ingest import globs
+
+        if self.kind != "local":
+            return False
+        base, glob = self._parts()
+        file = uri.partition("#")[0]
+        if not glob:
+            return not base or base in (file, uri) or uri.startswith(f"{base}/")
+        below = file.removeprefix(f"{base}/") if base else file
+        is_below = not base or below != file
+        return is_below and (_is_deep(glob) or "/" not in below) and globs.matches(below, glob)
+
+    def _parts(self) -> tuple[str, str]:
+        """The file or folder of a local source, and the glob of what is read there."""
+        parts = self.uri.split("/")
+        fixed = next((i for i, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
+        return "/".join(parts[:fixed]), "/".join(parts[fixed:])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a source has read: what a source in force names, and what none names any more."""
+
+    named: list[str]
+    unnamed: list[str]
 
 
 def find_each(
@@ -116,6 +140,11 @@ def _resources(declared: list[DeclaredSource], allow_private: bool, max_bytes: i
     return mcp_sources.find(
         declared[0].uri, resources, allow_private=allow_private, max_bytes=max_bytes
     )
+
+
+def _is_deep(glob: str) -> bool:
+    """Whether folders inside of the folder are read, too."""
+    return glob in ("", "**") or "/" in glob
 
 
 def _outside() -> ReadError:
@@ -190,12 +219,18 @@ def declared_sources(found: Json) -> list[DeclaredSource]:
             options["unit"] = options["unit"].removesuffix("s")
         uri = str(keys.get("uri", ""))
         kind = str(keys.get("kind", "local"))
-        if kind == "local":
-            uri = "/".join(part for part in uri.split("/") if part not in ("", "."))
+        resource = str(keys.get("resource", ""))
         declared.append(
-            DeclaredSource(name, _slug(corpus), kind, uri, options, str(keys.get("resource", "")))
+            DeclaredSource(name, _slug(corpus), kind, _way(kind, uri), options, resource)
         )
     return declared
+
+
+def _way(kind: str, uri: str) -> str:
+    """What a source reads; of a local one the way from the folder of its contract."""
+    if kind != "local":
+        return uri
+    return "/".join(part for part in uri.split("/") if part not in ("", "."))
 
 
 def _slug(name: str) -> str:
@@ -213,9 +248,37 @@ def in_force(db: Client, contract: str) -> ListContractsRow | None:
 
 
 def are_in_force(db: Client, found: Json) -> bool:
-    """Whether the sources of a contract are those of the one of its name that is in force."""
+    """Whether the sources of a contract are those of the one of its name that is in force.
+
+    Their order means nothing, though an applied contract keeps it.
+    """
     applied = db.export_contract(found["contract"])
-    return declared_sources(applied) == declared_sources(found)
+    one, other = (
+        {(source.corpus, source.name): source for source in declared_sources(nodes)}
+        for nodes in (applied, found)
+    )
+    return one == other
+
+
+def read_by_contracts(db: Client, contract: str, corpus: str) -> dict[str, Kept]:
+    """What sources of contracts have read into a corpus, by their names.
+
+    Those of another contract in force are left out: they are for that one to tell.
+    """
+    from ragdb.ingest import origins
+
+    forced = [row for row in db.list_sources() if row.corpus == corpus]
+    others = {row.name for row in forced if row.contract != contract}
+    declared = [
+        DeclaredSource(row.name, corpus, row.kind, _way(row.kind, row.uri), {}) for row in forced
+    ]
+    found: dict[str, Kept] = {}
+    for name, uri in origins.of_contracts(db, corpus):
+        if name not in others:
+            kept = found.setdefault(name, Kept([], []))
+            is_named = any(source.names(uri) for source in declared)
+            (kept.named if is_named else kept.unnamed).append(uri)
+    return found
 
 
 def due(db: Client, contract: str) -> set[tuple[str, str]]:

@@ -37,6 +37,16 @@ def still(db: Client, corpus: str, came: Mapping[str, str | None]) -> list[str]:
     return [row.uri for row in _known(db, corpus, list(came)) if row.root == came[row.uri]]
 
 
+def of_contracts(db: Client, corpus: str) -> Iterator[tuple[str, str]]:
+    """What sources of contracts have read into a corpus: the name of each, and the uri."""
+    last = ""
+    while page := db.list_documents(corpus, after=last, count=_AT_ONCE):
+        last = page[-1].source
+        for row in _known(db, corpus, [uri for document in page for uri in document.sources]):
+            if row.root is not None and row.root.startswith(CONTRACT_SOURCE):
+                yield row.root.removeprefix(CONTRACT_SOURCE), row.uri
+
+
 def twice(db: Client, corpus: str, sources: Sequence[Source]) -> list[Twice]:
     """The files that the corpus has under another name too.
 

@@ -431,6 +431,19 @@ def test_only_the_sources_in_force_are_read(run: Run, tmp_path: Path) -> None:
     assert "1 unchanged" in run("ingest", "--contract", contract).stderr
 
 
+def test_sources_in_another_order_are_the_same(run: Run, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(f"text of {name}")
+    contract = tmp_path / "c.kern"
+    a, b = ("  source name=a uri=a.txt\n", "  source name=b uri=b.txt\n")
+    contract.write_text(f"corpus name=first\n{a}{b}corpus name=second\n{a}")
+    assert run("apply", contract).exit_code == 0
+    assert run("ingest", "--contract", contract).exit_code == 0
+    contract.write_text(f"corpus name=second\n{a}corpus name=first\n{b}{a}")
+    again = run("ingest", "--contract", contract)
+    assert (again.exit_code, again.stderr.count("1 unchanged")) == (0, 3)
+
+
 def test_a_prompt_that_is_missing_is_told_with_all_that_is_wrong(run: Run, tmp_path: Path) -> None:
     contract, other = tmp_path / "c.kern", tmp_path / "d.kern"
     (tmp_path / "7").write_text("a prompt")
@@ -519,6 +532,85 @@ def test_prune_removes_what_is_gone_and_keeps_the_documents_of_an_empty_folder(
         db.execute(statement.encode())
     assert names() == ["z.txt"]
     assert "stays" not in run("ingest", "--contract", contract, "--prune").stderr
+
+
+def told_to_remove(stderr: str) -> list[tuple[str, str]]:
+    """What is said of documents that no source has, and the statement that removes them."""
+    said = re.findall(r"source (.*: no source of .*)\n  hint: (select ragdb\..*\)) removes", stderr)
+    return [(what.partition(",")[0], statement) for what, statement in said]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "left"),
+    [
+        ("  source name=a uri=docs\n", "  source name=a uri=docs2\n", ["docs/x.txt", "docs/y.txt"]),
+        (
+            "  source name=a uri=docs\n  source name=b uri=docs2\n",
+            "  source name=b uri=docs2\n",
+            ["docs/x.txt", "docs/y.txt"],
+        ),
+        ("  source name=a uri=docs\n", "", ["docs/x.txt", "docs/y.txt"]),
+        # of a source without a file all is told at once
+        ("  source name=a uri=docs\n", "  source name=a uri=empty\n", []),
+        ("  source name=a uri=**/*.txt\n", "  source name=a uri=**/x.txt\n", []),
+        ("  source name=a uri=docs\n", "  source name=a uri=docs/x.txt\n", ["docs/y.txt"]),
+        (
+            "  source name=a uri=docs\n",
+            "  source name=a uri=https://127.0.0.1/ kind=http\n",
+            ["docs/x.txt", "docs/y.txt"],
+        ),
+    ],
+)
+def test_what_no_source_has_any_more_is_told_with_what_removes_it(
+    run: Run, clone: str, tmp_path: Path, before: str, after: str, left: list[str]
+) -> None:
+    for name in ("docs/x.txt", "docs/y.txt", "docs2/x.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"a text of {name}")
+    (tmp_path / "empty").mkdir()
+    contract = tmp_path / "c.kern"
+    for text in (before, after):
+        contract.write_text(f"corpus name=docs\n{text}")
+        assert run("apply", contract).exit_code == 0
+        run("ingest", "--contract", contract)
+
+    def names() -> set[str]:
+        listed = run("corpus", "documents", "docs", "--json").stdout
+        return {row["source"] for row in json.loads(listed)}
+
+    assert "no source of" not in run("ingest", "--contract", contract).stderr
+    pruned = run("ingest", "--contract", contract, "--prune")
+    stays = names()
+    assert stays.issuperset(left)
+    told = told_to_remove(pruned.stderr)
+    with psycopg.connect(clone, autocommit=True) as db:
+        for _, statement in told:
+            db.execute(statement.encode())
+    assert (len(told), stays - names()) == (bool(left), set(left))
+    assert told_to_remove(run("ingest", "--contract", contract, "--prune").stderr) == []
+
+
+def test_what_a_source_of_another_contract_has_is_not_told(run: Run, tmp_path: Path) -> None:
+    for name in ("docs/x.txt", "docs/y.txt", "docs2/x.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"a text of {name}")
+    contract, other = tmp_path / "c.kern", tmp_path / "d.kern"
+    contract.write_text("corpus name=docs\n  source name=a uri=docs\n")
+    assert run("apply", contract).exit_code == 0
+    assert run("ingest", "--contract", contract).exit_code == 0
+    contract.write_text("corpus name=docs\n  source name=b uri=docs2\n")
+    assert run("apply", contract).exit_code == 0
+    other.write_text("corpus name=docs\n  source name=c uri=docs/x.*\n")
+    assert run("apply", other).exit_code == 0
+    # the other names one of the two, and has not read it yet
+    pruned = run("ingest", "--contract", contract, "--prune")
+    ((what, statement),) = told_to_remove(pruned.stderr)
+    assert what == "a: no source of a contract in force names 1 document that it read"
+    assert "docs/y.txt" in statement
+    other.write_text("corpus name=docs\n  source name=a uri=docs2\n")
+    assert run("apply", other).exit_code == 0
+    # what the source of another contract has read is told by that contract
+    assert told_to_remove(run("ingest", "--contract", contract, "--prune").stderr) == []
 
 
 def test_two_contracts_in_force_have_no_source_of_one_name_and_corpus(
