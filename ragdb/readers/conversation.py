@@ -96,7 +96,7 @@ def read(stream: BinaryIO, max_line: int) -> list[Document]:
             fragment=place,
             session=session,
             title=title if isinstance(title, str) else None,
-            messages=conversed(said),
+            messages=conversed(said, session),
         )
         for (place, session), (own, title, said) in found.items()
     ]

@@ -112,11 +112,12 @@ def _listed(records: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
 
 def _entry(record: dict[str, Any], name: str | None = None) -> dict[str, Any]:
     title = record.get("title")
+    session = session_of(record)
     entry = {
         "name": name,
-        "session": session_of(record),
+        "session": session,
         "title": one_line(title) if isinstance(title, str) else None,
-        "messages": conversed(record["messages"]),
+        "messages": conversed(record["messages"], session),
     }
     own = None if name is None else json.dumps(entry, sort_keys=True, separators=(",", ":"))
     return entry | {"own": own}

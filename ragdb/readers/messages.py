@@ -95,23 +95,34 @@ def is_talk(messages: Any) -> bool:
     return None in roles or len(roles) > 1
 
 
-def conversed(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def conversed(said: list[dict[str, Any]], session: str | None = None) -> list[dict[str, Any]]:
     """The messages of a conversation; where none has a parent, each follows the one before.
 
     One without a time has that of the one before where others have times: they are an order.
     """
     messages = _spoken(list(_once([found for one in said for found in _messages(one)])))
-    taken = {message["id"] for message in messages}
-    free = (str(number) for number in count(1) if str(number) not in taken)
-    for message in messages:
-        message["id"] = message["id"] or next(free)
-    if not any(key in one for one in said for key in (*PARENT_KEYS, "prompt")):
-        for before, message in pairwise(messages):
-            message["parent_id"] = before["id"]
     last = next((one["created_at"] for one in messages if "created_at" in one), None)
     for message in messages if last is not None else ():
         last = message.setdefault("created_at", last)
+    taken = {message["id"] for message in messages}
+    free: dict[str, Iterator[str]] = {}
+    for message in messages:
+        if message["id"] is None:
+            # another file may go on with a session that has a name, and would count from 1 again
+            at = "" if session is None else str(message.get("created_at", ""))
+            names = free.setdefault(at, _names(at))
+            message["id"] = next(id for id in names if id not in taken)
+    if not any(key in one for one in said for key in (*PARENT_KEYS, "prompt")):
+        for before, message in pairwise(messages):
+            message["parent_id"] = before["id"]
     return messages
+
+
+def _names(at: str) -> Iterator[str]:
+    """What messages without an id are called: by their time, else by their number."""
+    if at:
+        yield at
+    yield from (f"{at}-{number}" if at else str(number) for number in count(2 if at else 1))
 
 
 def said_in(content: Any) -> str:

@@ -249,3 +249,43 @@ def test_a_chat_makes_a_corpus_of_its_language(run: Run, tmp_path: Path) -> None
     assert run("ingest", tmp_path, "--corpus", "kanal").exit_code == 0
     made = json.loads(run("corpus", "show", "kanal", "--json").stdout)
     assert made["text_config"] == "german"
+
+
+def rotated(*texts: str, minute: int, **more: Any) -> bytes:
+    """Lines of a session without ids, one a minute."""
+    said = [
+        {"session": "desk", "role": ("user", "assistant")[n % 2], "content": text}
+        | {"timestamp": f"2026-01-05T08:{minute + n:02d}:00Z"}
+        | more
+        for n, text in enumerate(texts)
+    ]
+    return lines(*said)
+
+
+@pytest.mark.parametrize("is_at_once", [True, False])
+def test_a_session_goes_on_in_the_next_file_where_its_times_say_so(
+    run: Run, clone: str, tmp_path: Path, is_at_once: bool
+) -> None:
+    (tmp_path / "log").mkdir()
+    files = {
+        "desk.2.jsonl": rotated("Which fuse?", "Ten amperes.", minute=30),
+        "desk.1.jsonl": rotated("When is tea?", "At four.", "Thanks.", minute=10),
+    }
+    for name, data in files.items():
+        (tmp_path / "log" / name).write_bytes(data)
+        if not is_at_once:
+            report(run, tmp_path / "log")
+    report(run, tmp_path / "log")
+    # what is said in both is refused: nobody can say which file has it
+    twice = files["desk.1.jsonl"] + rotated("Ten amperes.", "Good.", minute=31)
+    (tmp_path / "log/desk.1.jsonl").write_bytes(twice)
+    (failure,) = report(run, tmp_path / "log", 4)["failures"]
+    assert failure["reason"] == "another document of the corpus has its id (RG409)"
+    with psycopg.connect(clone) as db:
+        assert db.execute(
+            "select t.session_id, c.text from ragdb.turns t"
+            " join ragdb.chunks c using (corpus_id, chunk_no) order by t.created_at"
+        ).fetchall() == [
+            ("desk", text)
+            for text in ("When is tea?", "At four.", "Thanks.", "Which fuse?", "Ten amperes.")
+        ]

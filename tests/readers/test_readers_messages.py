@@ -244,6 +244,29 @@ def test_a_message_that_was_written_twice_is_one_and_another_of_its_id_is_not() 
     assert len(one["messages"]) == 3
 
 
+def test_a_message_without_an_id_of_a_named_session_is_called_by_its_time() -> None:
+    """Another file may go on with the session, and would count from 1 again."""
+    nameless = {"role": "user", "content": "Again!", "timestamp": 1735689600}
+    chat = [nameless, nameless | {"role": "assistant"}, ASKED, {"role": "user", "content": "So?"}]
+    at = "2025-01-01T00:00:00+00:00"
+    (one,) = read_as([{"session": "s", "messages": chat}])
+    assert [(i, parent) for i, parent, *_ in said(one)] == [
+        (at, None),
+        (f"{at}-2", at),
+        ("1", f"{at}-2"),
+        (f"{at}-3", "1"),
+    ]
+    for named in ({"session": "s"}, {}):
+        data = "\n".join(json.dumps(record | named) for record in chat[:2]).encode()
+        (document,) = conversation.read(io.BytesIO(data), 1 << 20)
+        assert document.messages is not None
+        ids = [message["id"] for message in document.messages]
+        assert ids == ([at, f"{at}-2"] if named else ["1", "2"])
+    # where nobody says when, they are counted
+    (one,) = read_as([{"session": "s", "messages": [{"role": "user", "content": "Hi"}]}])
+    assert [i for i, *_ in said(one)] == ["1"]
+
+
 def test_what_is_deleted_from_a_channel_leaves_the_ids_of_the_others() -> None:
     (whole,) = read_as(CHANNEL, "2025-01-01.json")
     (less,) = read_as([CHANNEL[0], CHANNEL[2]], "2025-01-01.json")
