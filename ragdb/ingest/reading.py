@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragdb.ingest import payload
+from ragdb.ingest import beside, payload
 from ragdb.ingest.opening import Hashed, unreadable
 from ragdb.ingest.options import CHUNKING, READING
 from ragdb.ingest.report import Failed
 from ragdb.ingest.source import Source
-from ragdb.readers import conversation, converting, formats
+from ragdb.readers import channel, conversation, converting, formats
 from ragdb.readers import read as readers
 from ragdb.readers.document import unforeseen
 
@@ -53,7 +53,14 @@ class Ready:
     uri: str
     json: bytes
     language: str | None = None
-    is_conversation: bool = False
+    # of a conversation; null for a text
+    session: str | None = None
+    joins: tuple[tuple[str, str], ...] = ()
+    """Ids of its messages and of those elsewhere that they answer, or that answer them."""
+
+    @property
+    def is_conversation(self) -> bool:
+        return self.session is not None
 
 
 @dataclass
@@ -183,6 +190,8 @@ def _documents(
     tell(READ / 10)
     command = converting.command_for(source.uri, options.get("convert"))
     given: dict[str, Any] = {name: options.get(name) for name in ("title", "language", "metadata")}
+    if channel.session_of(source.uri) is not None and not source.is_named:
+        given["names"] = beside.names(source)
     if tell is not _nobody:
         given["tell"] = lambda part: tell(READ * (0.1 + 0.4 * part))
     if command is None:
@@ -233,7 +242,7 @@ def _prepare(
             document, source.uri, root=source.origin, adopt=source.adopts
         )
         outcome.documents.append(
-            Ready(said["uri"], _json(said), said["language"], is_conversation=True)
+            Ready(said["uri"], _json(said), said["language"], said["session"], document.joins)
         )
         return
     chunking = {name: options[name] for name in CHUNKING if name in options}

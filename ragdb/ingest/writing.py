@@ -30,6 +30,8 @@ REFUSED = (
 )
 OF_THE_RUN = (NotAuthorized, CorpusNotFound)
 CONVERSATIONS = 1000  # that ragdb.put_conversations takes
+LISTED = 1000  # turns that ragdb.list_turns takes
+EDGES = 10_000  # that ragdb.add_edges takes
 AT_ONCE_BYTES = 256 * 2**10  # of JSON: what is written in a moment
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
@@ -149,12 +151,38 @@ class Writer:
                                 entry.outcome.blob, entry.outcome.media_type, self.report.corpus
                             )
                     self._note(batch, rows)
+                    self._join(batch, rows)
                 self.has_made = not self.dry_run
                 return rows
             except AGAIN:
                 if attempt == 4:
                     raise
         raise AssertionError("unreachable")
+
+    def _join(self, batch: list[Entry], rows: list[PutResult]) -> None:
+        """Have messages answer those of their session in other files, where both are there.
+
+        Both say so: whichever is written later finds the other.
+        """
+        corpus = self.report.corpus
+        joins = [
+            tuple(self.db.turn_id(corpus, entry.document.session or "", id) for id in join)
+            for entry, row in zip(batch, rows, strict=True)
+            for join in (() if row.was_duplicate else entry.document.joins)
+        ]
+        ids = sorted({id for join in joins for id in join})
+        there = {
+            row.chunk_id
+            for n in range(0, len(ids), LISTED)
+            for row in self.db.list_turns(corpus, ids[n : n + LISTED])
+        }
+        edges = [
+            {"parent": parent, "child": child, "edge_type": "reply"}
+            for parent, child in joins
+            if {parent, child} <= there
+        ]
+        for n in range(0, len(edges), EDGES):
+            self.db.add_edges(corpus, Jsonb(edges[n : n + EDGES]))
 
     def _note(self, batch: list[Entry], rows: list[PutResult]) -> None:
         """Keep how files were read that are a document each."""

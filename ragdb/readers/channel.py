@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from ragdb.readers.document import one_line
 
 _HELD = {"text", "files", "attachments", "blocks"}  # by a message
 _SECONDS = re.compile(r"1\d{9}(\.\d{1,6})?")  # since 1970, from 2001 to 2033
@@ -13,6 +16,15 @@ _SECONDS = re.compile(r"1\d{9}(\.\d{1,6})?")  # since 1970, from 2001 to 2033
 _ESCAPED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 _MARK = re.compile(r"<(?P<of>[@#!]|[a-z]{3,6}:)(?P<what>[^<>|]+)(\|(?P<label>[^<>]*))?>")
 _BARE = ("mailto:", "tel:")  # shown without it
+_DAY = re.compile(r"\d{4}-\d\d-\d\d\.json(\.gz)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of people and of channels by their ids."""
+
+    people: Mapping[str, str] = field(default_factory=dict)
+    channels: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_message(one: Any) -> bool:
@@ -26,52 +38,103 @@ def is_message(one: Any) -> bool:
     return bool(_SECONDS.fullmatch(str(one["ts"]))) and (is_said or is_held)
 
 
-def messages(said: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The messages of a channel by their times.
+def named(value: Any) -> Iterator[tuple[str, str]]:
+    """The ids and names of a list of people or of channels, as an export has them."""
+    for one in value if isinstance(value, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("id"), str):
+            name = _profiled(one.get("profile")) or _first_of(one.get("real_name"), one.get("name"))
+            if shown := one_line(name):
+                yield one["id"], shown
+
+
+def kept(one: dict[str, Any]) -> dict[str, Any]:
+    """What of a message is read: when, who, what, of which thread, and when that was answered."""
+    replies = one.get("replies")
+    texts = (one.get("text"), _attached(one.get("attachments")))
+    return {
+        "at": str(one["ts"]),
+        "user": _first_of(one.get("user")),
+        "name": _profiled(one.get("user_profile")),
+        "others": [one.get("username"), one.get("bot_id")],
+        "text": next((text for text in texts if isinstance(text, str) and text.strip()), ""),
+        "thread": str(one.get("thread_ts")),
+        "replies": [
+            str(reply["ts"])
+            for reply in (replies if isinstance(replies, list) else ())
+            if isinstance(reply, dict) and _SECONDS.fullmatch(str(reply.get("ts")))
+        ],
+    }
+
+
+def messages(said: Sequence[Mapping[str, Any]], names: Names) -> Iterator[dict[str, Any]]:
+    """The messages of a day by their times, from what is `kept` of each.
 
     Each is called by its time, so that it keeps its id where another is deleted. One of a thread
-    answers the one that began it, another the one before it in the channel.
+    answers the one that began it, another the one before it in the channel. Of a thread that began
+    on another day see `joins`.
     """
-    first: dict[str, str] = {}
+    first: dict[str, str | None] = {}
     before = None
     known: set[tuple[str, str | None, str]] = set()
     times: Counter[str] = Counter()
-    people = {one["user"]: name for one in said if _user(one) and (name := _shown(one))}
-    for one in sorted(said, key=lambda one: float(one["ts"])):
-        at = str(one["ts"])
-        began = first.get(str(one.get("thread_ts")))
-        text = one.get("text")
-        if not isinstance(text, str) or not text.strip():
-            text = _attached(one.get("attachments"))
-        text = _read(text, people)
-        others = (one.get("username"), people.get(_user(one)), _user(one), one.get("bot_id"))
-        speaker = _shown(one) or _first_of(*others)
+    today = {one["at"] for one in said}
+    people = {one["user"]: one["name"] for one in said if one["user"] and one["name"]}
+    people |= names.people
+    for one in sorted(said, key=lambda one: float(one["at"])):
+        at, thread = one["at"], one["thread"]
+        text = _read(one["text"], Names(people, names.channels))
+        username, bot = one["others"]
+        speaker = _first_of(one["name"], username, people.get(one["user"]), one["user"], bot)
+        began = first.get(thread)
+        is_of_another_day = bool(_SECONDS.fullmatch(thread)) and thread not in today
+        answers = None if is_of_another_day else began or before
         if not text.strip() or (at, speaker, text) in known:
+            first.setdefault(at, answers)
             continue
         known.add((at, speaker, text))
         times[at] += 1
         id = at if times[at] == 1 else f"{at}-{times[at]}"
         yield {
             "id": id,
-            "parent_id": began or before,
+            "parent_id": answers,
             "role": "user",
             "speaker": speaker,
-            "created_at": float(one["ts"]),
+            "created_at": float(at),
             "text": text,
         }
         first.setdefault(at, id)
-        before = before if began else id
+        before = before if began or is_of_another_day else id
 
 
-def _user(one: dict[str, Any]) -> str:
-    """The id of who wrote; empty for nobody."""
-    user = one.get("user")
-    return user if isinstance(user, str) else ""
+def joins(said: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What began a thread on one day and what answers it on another, by their ids.
+
+    Either day says so: whichever of them comes later knows of both.
+    """
+    today = {one["at"] for one in said}
+    given = [(one["thread"], one["at"]) for one in said if _SECONDS.fullmatch(one["thread"])]
+    given += [(one["at"], reply) for one in said for reply in one["replies"]]
+    return sorted(
+        {
+            (began, reply)
+            for began, reply in given
+            if (began in today) != (reply in today) and float(began) < float(reply)
+        }
+    )
 
 
-def _shown(one: dict[str, Any]) -> str | None:
-    """The name that a message shows of who wrote it."""
-    profile = one.get("user_profile")
+def session_of(name: str) -> str | None:
+    """The channel of a day's file, which is its folder; null where it has no folder.
+
+    >>> session_of("export/general/2025-01-01.json")
+    'export/general'
+    """
+    folder, _, file = name.rpartition("/")
+    return folder if folder and _DAY.fullmatch(file) else None
+
+
+def _profiled(profile: Any) -> str | None:
+    """The name of a profile that Slack shows."""
     if not isinstance(profile, dict):
         return None
     return _first_of(profile.get("display_name"), profile.get("real_name"))
@@ -88,19 +151,20 @@ def _attached(attachments: Any) -> str:
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
-def _read(text: str, people: dict[str, str]) -> str:
+def _read(text: str, names: Names) -> str:
     """A text as it is shown: names for ids, labels for marks, no letter escaped.
 
-    >>> _read("<@U1>: see <https://a.example|the page> in <#C1|news> &lt;soon&gt;", {"U1": "Ada"})
+    >>> names = Names({"U1": "Ada"}, {"C1": "news"})
+    >>> _read("<@U1>: see <https://a.example|the page> in <#C1> &lt;soon&gt;", names)
     '@Ada: see the page (https://a.example) in #news <soon>'
     """
 
     def shown(mark: re.Match[str]) -> str:
         of, what, label = mark["of"], mark["what"], mark["label"]
         if of == "@":
-            return "@" + (people.get(what) or label or what)
+            return "@" + (names.people.get(what) or label or what)
         if of == "#":
-            return "#" + (label or what)
+            return "#" + (label or names.channels.get(what) or what)
         if of == "!":
             return label or "@" + what
         address = what if of in _BARE else of + what

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from ragdb.client.rows import loads
-from ragdb.readers import exports, language
+from ragdb.readers import channel, exports, language
 from ragdb.readers.document import Document, ReadError, one_line
 from ragdb.readers.jsonl import lines, malformed
 from ragdb.readers.messages import (
@@ -102,10 +102,14 @@ def read(stream: BinaryIO, max_line: int) -> list[Document]:
     ]
 
 
-def of_json(found: tuple[Mapping[str, Any], ...], data: bytes) -> list[Document]:
+def of_json(
+    found: tuple[Mapping[str, Any], ...], data: bytes, name: str, names: channel.Names
+) -> list[Document]:
     """The conversations that a file of JSON has, as `exports.found` tells them."""
     return [
-        _document(
+        _of_channel(one["channel"], data, name, names)
+        if "channel" in one
+        else _document(
             data if one.get("own") is None else one["own"].encode(),
             fragment=one["name"],
             session=one.get("session"),
@@ -115,6 +119,16 @@ def of_json(found: tuple[Mapping[str, Any], ...], data: bytes) -> list[Document]
         )
         for one in found
     ]
+
+
+def _of_channel(said: Any, data: bytes, name: str, names: channel.Names) -> Document:
+    return _document(
+        data,
+        title=None,
+        messages=conversed(list(channel.messages(said, names))),
+        session=channel.session_of(name),
+        joins=tuple(channel.joins(said)),
+    )
 
 
 def _document(data: bytes, *, title: str | None, messages: Any, **about: Any) -> Document:

@@ -92,6 +92,8 @@ class Document(Content):
     messages: tuple[Mapping[str, Any], ...] | None = None
     # the name of a conversation; None for that of its place
     session: str | None = None
+    # ids of messages of the session, one here and one in another file: an answer comes second
+    joins: tuple[tuple[str, str], ...] = ()
     # why this part of its file is not read, which holds for no other
     fault: ReadError | None = None
 

@@ -31,13 +31,14 @@ def found(value: Any) -> list[dict[str, Any]]:
 
     Each has `name` (what follows # in its uri, null for the file's own), `session`, `title`,
     `messages` and `own`, the text that its identity is the hash of, null for the file's; one that
-    is broken has `reason` and `hint` instead.
+    is broken has `reason` and `hint` instead, and a day of a channel `channel`, because its file
+    alone does not say what people are called.
     """
     if isinstance(value, list):
         if is_talk(value):
             return [_entry({"messages": value})]
         if value and all(channel.is_message(one) for one in value):
-            return [_entry({"messages": list(channel.messages(value))})]
+            return [{"name": None, "channel": [channel.kept(one) for one in value]}]
         key = next((key for key in SHAPES if all(_has(one, key) for one in value)), None)
         return _listed(value, key) if value and key else []
     key = next((key for key in SHAPES if _has(value, key)), None)

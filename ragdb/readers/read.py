@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from ragdb.readers import (
     archive,
+    channel,
     conversation,
     encoding,
     formats,
@@ -29,6 +30,7 @@ __all__ = ["MAX_BYTES", "Content", "Document", "ReadError", "is_jsonl", "read", 
 
 MAX_BYTES = 64 * 1024 * 1024
 
+_NO_NAMES = channel.Names()
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # by their first bytes; what the name or the server says of such a file does not matter
 _MAGIC = ((b"%PDF-", "pdf"), (b"{\\rtf", "rtf"))
@@ -44,12 +46,14 @@ def read(
     language: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     tell: sandbox.Tell | None = None,
+    names: channel.Names = _NO_NAMES,
 ) -> list[Document]:
     """The documents of a file: one, or one a record for JSONL and mbox, or one a conversation.
 
     `name` gives the type by its ending, `media_type` where it has none; contents that contradict
     them win. What is packed with gzip is unpacked first. `title`, `language` and `metadata`
-    (merged) override what the file says. `tell` hears which part of it is read. Raises ReadError
+    (merged) override what the file says. `tell` hears which part of it is read. `names` are those
+    of the people of a channel, where the file does not say them. Raises ReadError
     with the code empty, blank, too_large, unknown_type, binary, encrypted, no_text, corrupt,
     malformed, front_matter, missing_extra or limits.
     """
@@ -77,7 +81,8 @@ def read(
         ]
     else:
         document = replace(_document(kind, data, media_type, name, tell), data=original)
-        documents = _said(conversation.of_json(document.conversations, original)) or [document]
+        found = conversation.of_json(document.conversations, original, name, names)
+        documents = _said(found) or [document]
     return [_override(document, title, language, metadata) for document in documents]
 
 

@@ -1,0 +1,124 @@
+"""An export of Slack: people and channels by their names, a channel with its threads over days."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Run
+
+ADA: dict[str, Any] = {
+    "id": "U1",
+    "name": "ada",
+    "profile": {"display_name": "", "real_name": "Ada"},
+}
+BO: dict[str, Any] = {"id": "U2", "name": "bo", "real_name": "Bo Berg", "profile": {}}
+CHANNELS = [{"id": "C1", "name": "general", "members": ["U1", "U2"]}, {"id": "C2", "name": "tools"}]
+ROOT, FIRST, LAST = "1735689600.000100", "1735776000.000200", "1735862400.000300"
+
+
+def said(at: str, text: str, user: str = "U1", **more: Any) -> dict[str, Any]:
+    return {"type": "message", "user": user, "ts": at, "text": text} | more
+
+
+DAYS: dict[str, list[dict[str, Any]]] = {
+    "2025-01-01.json": [
+        said(
+            ROOT,
+            "Who has the key, <@U2>?",
+            thread_ts=ROOT,
+            reply_count=2,
+            replies=[{"user": "U2", "ts": FIRST}, {"user": "U1", "ts": LAST}],
+        ),
+        said("1735689700.000100", "It is in <#C2|>."),
+    ],
+    "2025-01-02.json": [
+        said("1735775900.000100", "Good morning."),
+        said(FIRST, "I have it.", "U2", thread_ts=ROOT, parent_user_id="U1"),
+        said("1735776100.000100", "The lamp is gone.", "U2"),
+    ],
+    "2025-01-03.json": [said(LAST, "Thanks.", thread_ts=ROOT, parent_user_id="U1")],
+}
+TURNS = [
+    ("Ada", "Who has the key, @Bo Berg?", 0, None),
+    ("Ada", "It is in #tools.", 1, "Who has the key, @Bo Berg?"),
+    ("Ada", "Good morning.", 0, None),
+    ("Bo Berg", "I have it.", 1, "Who has the key, @Bo Berg?"),
+    ("Bo Berg", "The lamp is gone.", 1, "Good morning."),
+    ("Ada", "Thanks.", 1, "Who has the key, @Bo Berg?"),
+]
+
+
+def export(folder: Path, *days: str) -> Path:
+    """An export of one channel with some days of it."""
+    (folder / "general").mkdir(parents=True, exist_ok=True)
+    (folder / "users.json").write_text(json.dumps([ADA, BO]))
+    (folder / "channels.json").write_text(json.dumps(CHANNELS))
+    for day in days:
+        (folder / "general" / day).write_text(json.dumps(DAYS[day]))
+    return folder
+
+
+def turns(dsn: str) -> list[tuple[Any, ...]]:
+    """Who said what, at which depth, in answer to what; the session is one."""
+    with psycopg.connect(dsn) as db:
+        found = db.execute(
+            "select t.given ->> 'speaker', c.text, t.depth, p.text, t.session_id from ragdb.turns t"
+            " join ragdb.chunks c using (corpus_id, chunk_no)"
+            " left join ragdb.edges e on e.corpus_id = t.corpus_id and e.child_no = t.chunk_no"
+            " left join ragdb.chunks p on p.corpus_id = t.corpus_id and p.chunk_no = e.parent_no"
+            " order by t.created_at"
+        ).fetchall()
+    assert len({session for *_, session in found}) == 1
+    return [tuple(one) for *one, _ in found]
+
+
+@pytest.mark.parametrize("order", list(permutations(DAYS)))
+def test_a_thread_over_days_is_one_in_whatever_order_they_come(
+    run: Run, clone: str, tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    for n in range(1, 4):
+        export(tmp_path / "export", *order[:n])
+        assert run("ingest", tmp_path / "export", "--corpus", "chat").exit_code == 0
+        assert run("ingest", tmp_path / "export", "--corpus", "chat").exit_code == 0
+    assert turns(clone) == TURNS
+    assert run("verify").exit_code == 0
+
+
+@pytest.mark.parametrize("named", ["export", "export/general"])
+def test_people_and_channels_have_the_names_of_their_export(
+    run: Run, clone: str, tmp_path: Path, named: str
+) -> None:
+    export(tmp_path / "export", *DAYS)
+    assert run("ingest", tmp_path / named, "--corpus", "chat").exit_code == 0
+    assert turns(clone) == TURNS
+
+
+def test_who_names_one_day_has_nothing_else_read(run: Run, clone: str, tmp_path: Path) -> None:
+    export(tmp_path / "export", *DAYS)
+    day = tmp_path / "export/general/2025-01-03.json"
+    assert run("ingest", day, "--corpus", "chat").exit_code == 0
+    assert turns(clone) == [("U1", "Thanks.", 0, None)]
+
+
+@pytest.mark.parametrize(
+    "people", ["[[[", "{}", "[1, {}]", '[{"id": "U1"}]', '[{"id": "U1", "name": "\\u0000"}]', None]
+)
+def test_what_are_no_names_names_nobody(
+    run: Run, clone: str, tmp_path: Path, people: str | None
+) -> None:
+    export(tmp_path / "export", "2025-01-03.json")
+    users = tmp_path / "export/users.json"
+    users.unlink()
+    if people is None:
+        (tmp_path / "elsewhere.json").write_text(json.dumps([ADA]))
+        users.symlink_to(tmp_path / "elsewhere.json")
+    else:
+        users.write_text(people)
+    assert run("ingest", tmp_path / "export/general", "--corpus", "chat").exit_code == 0
+    assert [who for who, *_ in turns(clone)] in (["U1"], ["\ufffd"])
