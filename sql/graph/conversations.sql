@@ -123,6 +123,21 @@ begin atomic
     on conflict do nothing;
 end;
 
+-- Stores turns whose chunks are stored, and what was said to what. Raises RG412.
+create or replace function ragdb_internal.store_said(
+  corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.store_turns(store_said.corpus_id, turns),
+    ragdb_internal.renew_statistics('{ragdb.turns}');
+  perform ragdb_internal.store_edges(store_said.corpus_id, turns, edges),
+    ragdb_internal.renew_statistics('{ragdb.edges}');
+  perform ragdb_internal.check_joined(store_said.corpus_id, turns);
+end $$;
+
 -- Has events of this transaction tell of the turns of their documents too. Messages are chunks
 -- before they are turns.
 create or replace function ragdb_internal.tell_turns(corpus_id integer, event_ids uuid[])
@@ -180,6 +195,7 @@ declare
   v_turns ragdb_internal.parsed_turn[];
   v_edges ragdb_internal.parsed_edge[];
   v_left text[];
+  v_before ragdb_internal.turn_place[];
   v_result ragdb.put_result;
   v_written integer[] := '{}';
   v_events uuid[] := '{}';
@@ -192,6 +208,7 @@ begin
   perform ragdb_internal.check_turns(v_turns, v_edges, '{}'),
     ragdb_internal.check_replies(v_turns, v_edges);
   v_left := ragdb_internal.sessions_left(v_corpus.corpus_id, conversations);
+  v_before := ragdb_internal.first_at_sources(v_corpus.corpus_id, conversations);
   for v_result in
     select p.* from ragdb_internal.put_given(put_conversations.corpus,
       ragdb_internal.conversation_documents(put_conversations.conversations, v_turns),
@@ -205,14 +222,11 @@ begin
   end loop;
   v_turns := array(select t from unnest(v_turns) t where t.nth = any (v_written));
   v_edges := array(select e from unnest(v_edges) e where e.nth = any (v_written));
-  perform ragdb_internal.store_turns(v_corpus.corpus_id, v_turns),
-    ragdb_internal.renew_statistics('{ragdb.turns}');
-  perform ragdb_internal.store_edges(v_corpus.corpus_id, v_turns, v_edges),
-    ragdb_internal.renew_statistics('{ragdb.edges}');
-  perform ragdb_internal.check_joined(v_corpus.corpus_id, v_turns);
+  perform ragdb_internal.store_said(v_corpus.corpus_id, v_turns, v_edges);
   perform ragdb_internal.tell_turns(v_corpus.corpus_id, v_events);
   perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
-    select t.session_id from unnest(v_turns) t union select s from unnest(v_left) s));
+    select t.session_id from unnest(v_turns) t union select s from unnest(v_left) s),
+    ragdb_internal.first_written(v_corpus.corpus_id, v_before, v_written, v_turns));
 end $$;
 comment on function ragdb.put_conversations is
   'Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id", "parent_id" '

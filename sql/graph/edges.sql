@@ -77,7 +77,8 @@ begin
 end $$;
 
 -- Derives what edges that were added or removed change. A reply within a session moves what is
--- below it; of any other edge the child alone is weighed (referred.sql).
+-- below it, and who stands beside that; of any other edge the child alone is weighed
+-- (referred.sql).
 create or replace function ragdb_internal.derive_joined(
   corpus_id integer, edges ragdb_internal.chunk_edge[])
 returns void
@@ -97,7 +98,9 @@ declare
         where t.corpus_id = derive_joined.corpus_id and t.chunk_no = e.child_no offset 0) k
       where e.edge_type in ('reply', 'branch') and p.session_id = k.session_id);
 begin
-  perform ragdb_internal.derive_turns(derive_joined.corpus_id, v_sessions);
+  perform ragdb_internal.derive_turns(derive_joined.corpus_id, v_sessions,
+    ragdb_internal.first_below(derive_joined.corpus_id, array(
+      select e.child_no from unnest(edges) e where e.edge_type in ('reply', 'branch'))));
   perform ragdb_internal.spread_salience(derive_joined.corpus_id, array(
     select distinct e.child_no from unnest(edges) e));
 end $$;
@@ -145,7 +148,7 @@ comment on function ragdb.add_edges is
   'Joins chunks of a corpus, turns of any sessions and chunks of documents, by at most 10000 edges '
   '{"parent", "child", "edge_type"}: two chunk ids, and reply, branch, reference (the default) or '
   'default. Returns how many are new. They stay as long as both chunks. A reply within a session '
-  'has all of the session derived anew. Raises RG400, RG401, RG404, RG406, RG412.';
+  'has the turns from it on derived anew. Raises RG400, RG401, RG404, RG406, RG412.';
 
 -- Takes added edges away, on record, derives what they change, and returns how many went; the
 -- caller holds the corpus lock. What a document has come to say since is an edge of its own then.

@@ -30,7 +30,7 @@ class Functions(Caller):
         """Joins chunks of a corpus, turns of any sessions and chunks of documents, by at most
         10000 edges {"parent", "child", "edge_type"}: two chunk ids, and reply, branch,
         reference (the default) or default. Returns how many are new. They stay as long as
-        both chunks. A reply within a session has all of the session derived anew. Raises
+        both chunks. A reply within a session has the turns from it on derived anew. Raises
         RG400, RG401, RG404, RG406, RG412.
         """
         return self._value(calls.ADD_EDGES, locals())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
+from random import Random
 from typing import Any
 
 import pytest
 
 from tests.conftest import OLDER_BY_NIGHT, Connection
 from tests.sql.conversations import conversation, message, put, uuid
+from tests.sql.graph.test_graph_growth import rows_touched
 
 # nobody says when
 FILES: list[list[dict[str, Any]]] = [
@@ -60,3 +64,77 @@ def test_the_latest_turn_of_a_session_is_the_same_too(db: Connection) -> None:
         put_files(db, f"chat{n}", order)
         latest = db.execute("select ragdb.resolve_from_session(%s, 's1')", (f"chat{n}",))
         assert latest.fetchall() == [(uuid(12),)]
+
+
+def at(minute: int) -> str:
+    return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minute)).isoformat()
+
+
+def put_day(db: Connection, day: int, messages: list[dict[str, Any]]) -> None:
+    put(db, "chat", conversation(messages, uri=f"{day}.json"))
+
+
+def join(db: Connection, verb: str, parent: str, child: str) -> None:
+    edge = {"parent": parent, "child": child, "edge_type": "reply"}
+    db.execute(f"select ragdb.{verb}_edges('chat', %s)".encode(), (json.dumps([edge]),))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_derived_of_a_file_and_what_follows_is_what_all_would_come_to(
+    db: Connection, seed: int
+) -> None:
+    """Days of a session come, change and go, and are joined, at any times."""
+    random = Random(seed)
+    db.execute("select ragdb.create_corpus('chat')")
+    days: dict[int, list[dict[str, Any]]] = {}
+    joined: set[tuple[str, str]] = set()
+    for _ in range(25):
+        day = random.randrange(5)
+        days[day] = [
+            message(
+                100 * day + n,
+                [100 * day + random.randrange(1, n)] if n > 1 and random.random() < 0.6 else [],
+                text=random.choice(["an error", "a plan", "decision: yes", "What now?"]),
+                created_at=at(1000 * random.randrange(3) + 40 * day + random.randrange(90)),
+            )
+            for n in range(1, random.randrange(2, 9))
+        ]
+        put_day(db, day, days[day])
+        there = {one["id"]: day for day, said in days.items() for one in said}
+        joined = {(a, b) for a, b in joined if a in there and b in there}
+        ids = sorted(there)
+        # from a day to a later one, so that there is no cycle
+        a, b = sorted(random.choices(ids, k=2), key=lambda id: (there[id], id))
+        if there[a] < there[b]:
+            join(db, "add", a, b)
+            joined.add((a, b))
+        if joined and random.random() < 0.4:
+            a, b = random.choice(sorted(joined))
+            joined.discard((a, b))
+            join(db, "remove", a, b)
+        found = derived(db, "chat")
+        db.execute(
+            "select ragdb_internal.derive_turns(corpus_id, '{s1}') from ragdb.corpora"
+            " where name = 'chat'"
+        )
+        assert found == derived(db, "chat")
+
+
+def test_what_a_day_that_comes_last_touches_does_not_grow_with_the_session(
+    db: Connection,
+) -> None:
+    touched = []
+    db.execute("select ragdb.create_corpus('chat')")
+    for day in range(33):
+        said = [
+            message(1000 * day + n, [1000 * day + n - 1] if n > 1 else [], created_at=at(day))
+            for n in range(1, 21)
+        ]
+        before = rows_touched(db)
+        put_day(db, day, said)
+        if day:
+            join(db, "add", uuid(1), uuid(1000 * day + 1))
+        after = rows_touched(db)
+        touched.append(after[0] - before[0])
+    # versions of rows that this transaction has written stay until its end
+    assert touched[32] < 2 * touched[8], touched
