@@ -18,7 +18,7 @@ from ragdb.readers.channel import Names, named
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import MAX_BYTES
 
-_PEOPLE = ("users.json",)
+_PEOPLE = ("org_users.json", "users.json")
 _CHANNELS = ("channels.json", "groups.json")
 
 

@@ -40,8 +40,8 @@ def is_message(one: Any) -> bool:
 
 def named(value: Any) -> Iterator[tuple[str, str]]:
     """The ids and names of a list of people or of channels, as an export has them."""
-    for one in value if isinstance(value, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("id"), str):
+    for one in _objects(value):
+        if isinstance(one.get("id"), str):
             name = _profiled(one.get("profile")) or _first_of(one.get("real_name"), one.get("name"))
             if shown := one_line(name):
                 yield one["id"], shown
@@ -49,19 +49,22 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
 
 def kept(one: dict[str, Any]) -> dict[str, Any]:
     """What of a message is read: when, who, what, of which thread, and when that was answered."""
-    replies = one.get("replies")
-    texts = (one.get("text"), _attached(one.get("attachments")))
+    # where a person says something, what is attached is the preview of a link
+    texts = (one.get("text"), _blocks(one.get("blocks")), _attached(one.get("attachments")))
+    profile = one.get("bot_profile")
+    bot = profile.get("name") if isinstance(profile, dict) else None
     return {
         "at": str(one["ts"]),
         "user": _first_of(one.get("user")),
         "name": _profiled(one.get("user_profile")),
-        "others": [one.get("username"), one.get("bot_id")],
+        "username": _first_of(one.get("username")),
+        "bot": _first_of(bot, one.get("user"), one.get("bot_id")),
         "text": next((text for text in texts if isinstance(text, str) and text.strip()), ""),
         "thread": str(one.get("thread_ts")),
         "replies": [
             str(reply["ts"])
-            for reply in (replies if isinstance(replies, list) else ())
-            if isinstance(reply, dict) and _SECONDS.fullmatch(str(reply.get("ts")))
+            for reply in _objects(one.get("replies"))
+            if _SECONDS.fullmatch(str(reply.get("ts")))
         ],
     }
 
@@ -83,8 +86,7 @@ def messages(said: Sequence[Mapping[str, Any]], names: Names) -> Iterator[dict[s
     for one in sorted(said, key=lambda one: float(one["at"])):
         at, thread = one["at"], one["thread"]
         text = _read(one["text"], Names(people, names.channels))
-        username, bot = one["others"]
-        speaker = _first_of(one["name"], username, people.get(one["user"]), one["user"], bot)
+        speaker = _first_of(one["name"], one["username"], people.get(one["user"]), one["bot"])
         began = first.get(thread)
         is_of_another_day = bool(_SECONDS.fullmatch(thread)) and thread not in today
         answers = None if is_of_another_day else began or before
@@ -146,9 +148,37 @@ def _first_of(*given: Any) -> str | None:
 
 def _attached(attachments: Any) -> str:
     """What a program says in a channel where it says so in attachments alone."""
-    found = attachments if isinstance(attachments, list) else []
-    texts = [one.get("text") or one.get("fallback") for one in found if isinstance(one, dict)]
-    return "\n\n".join(text for text in texts if isinstance(text, str))
+    texts: list[Any] = []
+    for one in _objects(attachments):
+        fields = (_labelled(field) for field in _objects(one.get("fields")))
+        said = [one.get("pretext"), one.get("title"), one.get("text"), *fields]
+        said.append(_blocks(one.get("blocks")))
+        texts += (
+            said if any(isinstance(text, str) and text for text in said) else [one.get("fallback")]
+        )
+    return _joined(texts)
+
+
+def _labelled(field: dict[str, Any]) -> str:
+    """A field of an attachment, with its label where it has one."""
+    return ": ".join(text for key in ("title", "value") if (text := _first_of(field.get(key))))
+
+
+def _blocks(blocks: Any) -> str:
+    """What a program says in blocks: their headers, sections, fields and remarks."""
+    texts: list[Any] = []
+    for block in _objects(blocks):
+        held = [block.get("text"), *_objects(block.get("fields")), *_objects(block.get("elements"))]
+        texts += [one.get("text") for one in held if isinstance(one, dict)]
+    return _joined(texts)
+
+
+def _objects(given: Any) -> list[dict[str, Any]]:
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _joined(texts: list[Any]) -> str:
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
 def _read(text: str, names: Names) -> str:

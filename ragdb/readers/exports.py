@@ -9,6 +9,7 @@ by their shape alone, and every entry of a list must have it: other records stay
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -23,6 +24,12 @@ from ragdb.readers.messages import (
     said_in,
 )
 
+# of a source in an answer of ChatGPT, as it is written now and was before
+_CITATION = re.compile(
+    "(?P<space> ?)(?P<mark>\ue200[^\ue200\ue201]*\ue201"
+    "|\u3010[^\u3010\u3011\u2020]*\u2020[^\u3010\u3011]*\u3011)"
+)
+_MARKS = re.compile("[\ue200-\ue206]")  # around what is cited
 IDS = (*SESSION_KEYS, "id", "_id", "uuid")
 
 
@@ -156,13 +163,32 @@ def _chatgpt(nodes: Any, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if message.get("recipient") in (None, "all") and not about.get(
             "is_visually_hidden_from_conversation"
         ):
+            text = said_in(content.get("parts") or content.get("text"))
+            is_answer = author["role"] == "assistant"
             yield {
                 "id": message.get("id"),
                 "role": author["role"],
                 "speaker": author.get("name"),
                 "created_at": message.get("create_time"),
-                "content": content.get("parts") or content.get("text"),
+                "text": _cited(text, about.get("content_references")) if is_answer else text,
             }
+
+
+def _cited(text: str, references: Any) -> str:
+    """An answer as its page shows it: links for the marks of its sources, which are no letters."""
+    shown = {
+        one["matched_text"]: one["alt"]
+        for one in (references if isinstance(references, list) else ())
+        if isinstance(one, dict)
+        and isinstance(one.get("matched_text"), str)
+        and isinstance(one.get("alt"), str)
+    }
+
+    def link(mark: re.Match[str]) -> str:
+        found = shown.get(mark["mark"])
+        return mark["space"] + found if found else ""
+
+    return _MARKS.sub("", _CITATION.sub(link, text))
 
 
 def _claude(messages: Any, _: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -172,9 +198,10 @@ def _claude(messages: Any, _: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for one, parent in zip(said, parents, strict=True):
         if not is_role(one.get("sender")):
             _broken("a message has no sender")
-        text = one.get("text")
-        if not isinstance(text, str) or not text.strip():
-            text = said_in(one.get("content"))
+        # the text says of a call that its block is not shown
+        text = said_in(one.get("content"))
+        if not text.strip():
+            text = one["text"] if isinstance(one.get("text"), str) else ""
         message = {
             "id": one.get("uuid"),
             "role": one["sender"],

@@ -10,7 +10,7 @@ import pytest
 
 from ragdb.readers import conversation
 from ragdb.readers.read import read
-from tests.readers.test_readers_chats import CHANNEL, CLAUDE, read_as, said
+from tests.readers.test_readers_chats import CHANNEL, CLAUDE, node, read_as, said, tree
 
 ASKED: dict[str, Any] = {"id": 1, "role": "user", "content": "What is six by seven?"}
 CALL: dict[str, Any] = {"id": 2, "role": "assistant", "content": None, "tool_calls": [{}]}
@@ -100,7 +100,9 @@ def test_a_time_is_a_text_or_a_count_of_seconds_or_less_since_1970(given: Any, f
     assert one["messages"][0].get("created_at") == found
 
 
-@pytest.mark.parametrize("field", ["created_at", "created_date", "create_time", "timestamp"])
+@pytest.mark.parametrize(
+    "field", ["created_at", "created_date", "create_time", "createdAt", "timestamp"]
+)
 def test_a_time_has_the_names_that_chats_give_it(field: str) -> None:
     (one,) = read_as([ASKED | {field: "2025-01-01T00:00:00Z"}, FOUND])
     assert one["messages"][0]["created_at"] == "2025-01-01T00:00:00Z"
@@ -276,4 +278,85 @@ def test_what_is_deleted_from_a_channel_leaves_the_ids_of_the_others() -> None:
     assert [(i, text) for i, _, _, text in said(twice)] == [
         ("1735689700.000200", "Who has the key?"),
         ("1735689700.000200-2", "Who has it?"),
+    ]
+
+
+def cite(of: str) -> str:
+    return f"\ue200cite\ue202{of}\ue201"
+
+
+def test_a_source_that_chatgpt_cites_is_shown_and_no_mark_of_it() -> None:
+    found = "It holds \ue20312 bar\ue204 " + cite("turn0search1") + cite("turn0search2") + "."
+    references = [
+        {"matched_text": cite("turn0search1"), "alt": "([Pumps](https://a.example))"},
+        {"matched_text": cite("turn0search2"), "alt": None},
+        {"matched_text": "bar", "alt": "foo"},
+        {"matched_text": 5},
+        "x",
+    ]
+    nodes = [
+        node("q", None, "user", "How much does 【1†x】 hold?"),
+        node("a", "q", "assistant", found, metadata={"content_references": references}),
+        node("b", "a", "assistant", "So says 【11†source】 the page 【4:0†a.pdf】."),
+        node("c", "b", "assistant", [{"content_type": "audio_transcription", "text": "Yes."}]),
+    ]
+    (one,) = read_as([tree("pump", "c", *nodes)])
+    assert [text for *_, text in said(one)] == [
+        "How much does 【1†x】 hold?",
+        "It holds 12 bar ([Pumps](https://a.example)).",
+        "So says the page.",
+        "Yes.",
+    ]
+
+
+def test_what_claude_said_between_calls_is_read_and_not_that_its_blocks_are_not_shown() -> None:
+    content = [
+        {"type": "text", "text": "I look it up."},
+        {"type": "thinking", "thinking": "Hm."},
+        {"type": "tool_use", "name": "search", "input": {}},
+        {"type": "tool_result", "name": "search", "content": [{"type": "text", "text": "12"}]},
+        {"type": "text", "text": "It holds 12 bar."},
+    ]
+    blank = "```\nThis block is not supported on your current device yet.\n```"
+    text = f"I look it up.\n{blank}\nIt holds 12 bar."
+    messages = [claude(1, "How much?", content=[]), claude(2, text, content=content)]
+    (one,) = read_as([CLAUDE | {"chat_messages": messages}])
+    assert [text for *_, text in said(one)] == ["How much?", "I look it up.\n\nIt holds 12 bar."]
+
+
+def test_what_programs_say_in_blocks_and_fields_of_a_channel_is_said() -> None:
+    blocks = [
+        {"type": "header", "text": {"type": "plain_text", "text": "Build 12"}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": "It failed for <@U1>."}},
+        {"type": "section", "fields": [{"type": "mrkdwn", "text": "*Branch*: main"}]},
+        {"type": "actions", "elements": [{"type": "button", "text": {"text": "Again"}}]},
+        {"type": "context", "elements": [{"type": "mrkdwn", "text": "in 3 min"}, 5]},
+        "x",
+    ]
+    attached = {
+        "pretext": "Deployed",
+        "title": "Release 3",
+        "text": "to production",
+        "fields": [{"title": "By", "value": "Ada"}, {"value": "late"}, 7],
+        "fallback": "Release 3",
+    }
+    by: dict[str, Any] = {"bot_id": "B1", "bot_profile": {"name": "CI"}, "type": "message"}
+    messages = [
+        by | {"ts": "1735689600.000100", "text": "", "blocks": blocks},
+        by | {"ts": "1735689601.000100", "text": "", "attachments": [attached]},
+        by
+        | {
+            "ts": "1735689602.000100",
+            "text": "",
+            "attachments": [{"fallback": "[no preview available]", "blocks": blocks[:1]}],
+        },
+        # a link is shown with a preview, which nobody said
+        by | {"ts": "1735689603.000100", "text": "See this.", "attachments": [attached]},
+    ]
+    (one,) = read_as([*messages, *CHANNEL], "2025-01-01.json")
+    assert [m["text"] for m in one["messages"] if m["speaker"] == "CI"] == [
+        "Build 12\n\nIt failed for @Ada.\n\n*Branch*: main\n\nin 3 min",
+        "Deployed\n\nRelease 3\n\nto production\n\nBy: Ada\n\nlate",
+        "Build 12",
+        "See this.",
     ]
