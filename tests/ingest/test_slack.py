@@ -122,3 +122,69 @@ def test_what_are_no_names_names_nobody(
         users.write_text(people)
     assert run("ingest", tmp_path / "export/general", "--corpus", "chat").exit_code == 0
     assert [who for who, *_ in turns(clone)] in (["U1"], ["\ufffd"])
+
+
+def test_a_day_that_was_read_has_new_names_when_it_is_read_by_force(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    folder = export(tmp_path / "export", *DAYS)
+    (folder / "users.json").unlink()
+    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+    assert turns(clone)[0][:2] == ("U1", "Who has the key, @U2?")
+    export(folder)
+    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+    assert turns(clone)[0][:2] == ("U1", "Who has the key, @U2?")
+    assert run("ingest", folder, "--corpus", "chat", "--force").exit_code == 0
+    assert turns(clone) == TURNS
+
+
+def test_a_day_of_a_thread_that_goes_and_comes_again_is_in_it_again(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    folder = export(tmp_path / "export", *DAYS)
+    assert run("ingest", folder, "--corpus", "chat", "--dry-run").exit_code == 0
+    for day in DAYS:
+        assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+        (folder / "general" / day).unlink()
+        assert run("ingest", folder, "--corpus", "chat", "--prune").exit_code == 0
+        assert len(turns(clone)) == len(TURNS) - len(DAYS[day])
+        export(folder, day)
+    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+    assert turns(clone) == TURNS
+
+
+def test_a_thread_is_kept_by_an_export_of_the_corpus(run: Run, clone: str, tmp_path: Path) -> None:
+    assert run("ingest", export(tmp_path / "export", *DAYS), "--corpus", "chat").exit_code == 0
+    made = run("export", "chat", tmp_path / "chat.ragdb")
+    assert made.exit_code == 0, made.output
+    assert run("corpus", "drop", "chat", "--yes").exit_code == 0
+    again = run("import", tmp_path / "chat.ragdb")
+    assert again.exit_code == 0, again.output
+    assert turns(clone) == TURNS
+
+
+def test_what_no_export_says_joins_nothing(run: Run, clone: str, tmp_path: Path) -> None:
+    """A thread that began later than what answers it, that answers itself, or in a circle."""
+    folder = export(tmp_path / "export")
+    one, other = "1735689600.000100", "1735776000.000200"
+    days = {
+        "2025-01-01.json": [said(one, "One.", thread_ts=other, replies=[{"ts": other}, {}, 5])],
+        "2025-01-02.json": [
+            said(other, "Two.", thread_ts=one, replies=[{"ts": one}, {"ts": other}, {"ts": "x"}])
+        ],
+    }
+    for day, messages in days.items():
+        (folder / "general" / day).write_text(json.dumps(messages))
+    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+    assert turns(clone) == [("Ada", "One.", 0, None), ("Ada", "Two.", 1, "One.")]
+
+
+def test_a_day_by_itself_goes_into_the_channel_that_it_is_named_after(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    folder = export(tmp_path / "export", "2025-01-01.json", "2025-01-02.json")
+    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+    day = export(tmp_path / "new", "2025-01-03.json") / "general/2025-01-03.json"
+    prefix = ("--prefix", "export/general")
+    assert run("ingest", day, "--corpus", "chat", *prefix).exit_code == 0
+    assert turns(clone) == [*TURNS[:-1], ("U1", *TURNS[-1][1:])]
