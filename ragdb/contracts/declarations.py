@@ -72,12 +72,15 @@ class DeclaredSource:
         if self.kind != "local":
             return False
         base, glob = self._parts()
-        file = uri.partition("#")[0]
+        # a # may stand in the name of a file, too
+        files = {"#".join(uri.split("#")[:n]) for n in range(1, uri.count("#") + 2)}
         if not glob:
-            return not base or base in (file, uri) or uri.startswith(f"{base}/")
-        below = file.removeprefix(f"{base}/") if base else file
-        is_below = not base or below != file
-        return is_below and (_is_deep(glob) or "/" not in below) and globs.matches(below, glob)
+            return not base or base in files or uri.startswith(f"{base}/")
+        start = f"{base}/" if base else ""
+        belows = [file.removeprefix(start) for file in files if file.startswith(start)]
+        return any(
+            (_is_deep(glob) or "/" not in below) and globs.matches(below, glob) for below in belows
+        )
 
     def _parts(self) -> tuple[str, str]:
         """The file or folder of a local source, and the glob of what is read there."""

@@ -83,3 +83,23 @@ def test_a_link_out_of_the_folder_of_a_contract_is_not_followed(
     assert (found.sources, [error.code for _, error in found.failed]) == ([], ["outside"])
     (folder / "in").symlink_to(folder / "docs")
     assert len(DeclaredSource("s", "c", "local", "in/*.md", {}).find(folder).sources) == 1
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *(".", "docs", "docs/", "./docs", "doc", "docs/a.md", "docs/*", "docs/*.md", "docs/**"),
+        *("*", "**", "*.md", "**/*.md", "docs/**/b.*", "d*/a.md", "docs/s?b/*", "docs/[ab]*"),
+    ],
+)
+def test_a_source_names_what_it_reads_and_nothing_else(folder: Path, uri: str) -> None:
+    for name in ("docs/a#b.md", "docs/c#d#e.jsonl", "docs2/a.md", "top.md", "docs.md"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"text of {name}")
+    files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    found = declared_sources({"nodes": [node("source", name="s", corpus="c", uri=uri)]})[0]
+    read = {one.uri for one in found.find(folder).sources}
+    assert {name for name in files if found.names(name)} == read
+    # a file may hold many documents
+    assert {name for name in files if found.names(f"{name}#7")} == read
+    assert not DeclaredSource("s", "c", "http", "docs", {}).names("docs")
