@@ -208,7 +208,8 @@ begin
   perform ragdb_internal.check_turns(v_turns, v_edges, '{}'),
     ragdb_internal.check_replies(v_turns, v_edges);
   v_left := ragdb_internal.sessions_left(v_corpus.corpus_id, conversations);
-  v_before := ragdb_internal.first_at_sources(v_corpus.corpus_id, conversations);
+  v_before := array(select ragdb_internal.first_at_sources(v_corpus.corpus_id, array[v ->> 'uri'])
+    from jsonb_array_elements(conversations) with ordinality c (v, n) order by n);
   for v_result in
     select p.* from ragdb_internal.put_given(put_conversations.corpus,
       ragdb_internal.conversation_documents(put_conversations.conversations, v_turns),

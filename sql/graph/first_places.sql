@@ -27,23 +27,21 @@ return (
         offset 0) t
     order by t.created_at, t.place, t.turn_id limit 1);
 
--- Returns the first place of what stands at the sources of some conversations, one for each.
-create or replace function ragdb_internal.first_at_sources(
-  corpus_id integer, conversations jsonb)
-returns ragdb_internal.turn_place[]
+-- Returns the first place of what stands at some sources, and of what answers it.
+create or replace function ragdb_internal.first_at_sources(corpus_id integer, uris text[])
+returns ragdb_internal.turn_place
 language sql stable parallel safe
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
-return array(
-  select ragdb_internal.first_below(first_at_sources.corpus_id, array(
-      select h.chunk_no from (
-        select o.doc_no from ragdb.document_sources o
-          where o.corpus_id = first_at_sources.corpus_id and o.uri = c.v ->> 'uri' offset 0) s
-        cross join lateral (
-          select o.chunk_no from ragdb.chunks o
-            where o.corpus_id = first_at_sources.corpus_id and o.doc_no = s.doc_no offset 0) h))
-    from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)
-    order by c.n);
+return ragdb_internal.first_below(first_at_sources.corpus_id, array(
+  select c.chunk_no
+    from pg_catalog.unnest(first_at_sources.uris) u (uri)
+    cross join lateral (
+      select o.doc_no from ragdb.document_sources o
+        where o.corpus_id = first_at_sources.corpus_id and o.uri = u.uri offset 0) s
+    cross join lateral (
+      select o.chunk_no from ragdb.chunks o
+        where o.corpus_id = first_at_sources.corpus_id and o.doc_no = s.doc_no offset 0) c));
 
 -- Returns the first place that conversations touch which were written: by what stood there before
 -- (before: of each conversation of the call) and by what stands there now.

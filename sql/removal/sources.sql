@@ -15,6 +15,8 @@ as $$
 declare
   v_documents constant text[] := ragdb_internal.documents_at_sources(corpus.corpus_id, uris);
   v_sessions constant text[] := ragdb_internal.sessions_at_sources(corpus.corpus_id, uris);
+  v_first constant ragdb_internal.turn_place := case when v_sessions <> '{}'
+    then ragdb_internal.first_at_sources(corpus.corpus_id, uris) end;
 begin
   -- the first by the key: to look for any, a plan for any corpus reads the atoms of the others
   if (select a.atom_id from ragdb.semantic_atoms a where a.corpus_id = corpus.corpus_id
@@ -23,7 +25,7 @@ begin
       ragdb_internal.chunks_that_go(corpus.corpus_id, uris), derived, cause, reason);
   end if;
   perform ragdb_internal.write_documents(corpus, '[]', false, uris);
-  perform ragdb_internal.derive_turns(corpus.corpus_id, v_sessions);
+  perform ragdb_internal.derive_turns(corpus.corpus_id, v_sessions, v_first);
   select corpus.documents - c.documents, corpus.chunks - c.chunks
     into documents_deleted, chunks_deleted
     from ragdb.corpora c where c.corpus_id = corpus.corpus_id;

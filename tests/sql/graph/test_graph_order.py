@@ -112,6 +112,11 @@ def test_what_is_derived_of_a_file_and_what_follows_is_what_all_would_come_to(
             a, b = random.choice(sorted(joined))
             joined.discard((a, b))
             join(db, "remove", a, b)
+        if random.random() < 0.2:
+            day = random.choice(sorted(days))
+            db.execute("select ragdb.delete_source('chat', %s)", (f"{day}.json",))
+            gone = {one["id"] for one in days.pop(day)}
+            joined = {(a, b) for a, b in joined if not {a, b} & gone}
         found = derived(db, "chat")
         db.execute(
             "select ragdb_internal.derive_turns(corpus_id, '{s1}') from ragdb.corpora"
@@ -123,7 +128,7 @@ def test_what_is_derived_of_a_file_and_what_follows_is_what_all_would_come_to(
 def test_what_a_day_that_comes_last_touches_does_not_grow_with_the_session(
     db: Connection,
 ) -> None:
-    touched = []
+    touched, removed = [], []
     db.execute("select ragdb.create_corpus('chat')")
     for day in range(33):
         said = [
@@ -136,5 +141,9 @@ def test_what_a_day_that_comes_last_touches_does_not_grow_with_the_session(
             join(db, "add", uuid(1), uuid(1000 * day + 1))
         after = rows_touched(db)
         touched.append(after[0] - before[0])
+        if day in (8, 32):
+            db.execute("select ragdb.delete_source('chat', %s)", (f"{day}.json",))
+            removed.append(rows_touched(db)[0] - after[0])
     # versions of rows that this transaction has written stay until its end
     assert touched[32] < 2 * touched[8], touched
+    assert removed[1] < 2 * removed[0], removed
