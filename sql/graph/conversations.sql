@@ -77,7 +77,8 @@ begin atomic
 end;
 
 -- Returns the edges that conversations say, from a turn to one of these, with their places in the
--- table.
+-- table. A turn may have come from another document: its old edges lead over there. References do,
+-- too, that a document says.
 create or replace function ragdb_internal.edges_between_turns(
   corpus_id integer, turns ragdb_internal.parsed_turn[])
 returns table (at tid, parent_no integer, child_no integer, edge_type text)
@@ -96,7 +97,8 @@ begin atomic
         offset 0) e
     cross join lateral (
       select from ragdb.chunks p
-        where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no and p.doc_no = c.doc_no
+        where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no
+          and (p.doc_no = c.doc_no or e.edge_type <> 'reference')
         offset 0) p;
 end;
 

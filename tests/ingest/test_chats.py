@@ -289,3 +289,26 @@ def test_a_session_goes_on_in_the_next_file_where_its_times_say_so(
             ("desk", text)
             for text in ("When is tea?", "At four.", "Thanks.", "Which fuse?", "Ten amperes.")
         ]
+
+
+def test_a_log_that_was_renamed_when_it_was_rotated_is_read_under_its_new_name(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "log"
+    folder.mkdir()
+    (folder / "desk.jsonl").write_bytes(rotated("When is tea?", "At four.", minute=10))
+    report(run, folder)
+    (folder / "desk.jsonl").rename(folder / "desk.1.jsonl")
+    (folder / "desk.jsonl").write_bytes(rotated("Which fuse?", "Ten amperes.", minute=30))
+    report(run, folder)
+    with psycopg.connect(clone) as db:
+        assert db.execute(
+            "select d.source, c.text from ragdb.turns t join ragdb.chunks c"
+            " using (corpus_id, chunk_no) join ragdb.documents d using (corpus_id, doc_no)"
+            " order by t.created_at"
+        ).fetchall() == [
+            ("log/desk.1.jsonl#desk", "When is tea?"),
+            ("log/desk.1.jsonl#desk", "At four."),
+            ("log/desk.jsonl#desk", "Which fuse?"),
+            ("log/desk.jsonl#desk", "Ten amperes."),
+        ]

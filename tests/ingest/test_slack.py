@@ -188,3 +188,22 @@ def test_a_day_by_itself_goes_into_the_channel_that_it_is_named_after(
     prefix = ("--prefix", "export/general")
     assert run("ingest", day, "--corpus", "chat", *prefix).exit_code == 0
     assert turns(clone) == [*TURNS[:-1], ("U1", *TURNS[-1][1:])]
+
+
+@pytest.mark.parametrize("later", ["2025-01-02.json", "2025-01-01.json"])
+def test_a_message_may_be_of_another_day_in_a_newer_export(
+    run: Run, clone: str, tmp_path: Path, later: str
+) -> None:
+    """Days begin when those of who exports begin."""
+    folder = export(tmp_path / "export", *DAYS)
+    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+    (earlier,) = {"2025-01-01.json", "2025-01-02.json"} - {later}
+    moved = dict(DAYS) | {
+        later: [*DAYS[later], DAYS[earlier][-1]],
+        earlier: DAYS[earlier][:-1],
+    }
+    for day, messages in moved.items():
+        (folder / "general" / day).write_text(json.dumps(messages))
+    result = run("ingest", folder, "--corpus", "chat")
+    assert result.exit_code == 0, result.stderr
+    assert [text for _, text, *_ in turns(clone)] == [text for _, text, *_ in TURNS]
