@@ -1,6 +1,7 @@
 -- What BI tools read: facts, dimensions and rollups as plain views. They run as their owner, since
 -- nobody may touch the tables, and are security barriers: no condition of a query sees a row that
--- its role may not. Personal corpora are left out for everybody.
+-- its role may not. Personal corpora are left out for everybody. Dashboards of others rely on the
+-- columns: add some, take none away.
 
 -- The one gate, once a query. bi_reader is not a ragdb_reader, who may read documents: it sees how
 -- much was asked and found in the corpora that every reader may read, and in those that it was

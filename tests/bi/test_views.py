@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import psycopg
 import pytest
 
 from tests.conftest import Connection
-
-COLUMNS = Path(__file__).with_name("columns.txt")
 
 # Each lists what breaks the rule.
 RULES = {
@@ -64,22 +61,6 @@ def test_a_breach_is_seen(any_db: Connection, rule: str) -> None:
     any_db.execute("set role ragdb_owner")
     any_db.execute(BREACHES[rule].encode())
     assert any_db.execute(RULES[rule].encode()).fetchall() != []
-
-
-def test_the_columns_are_as_checked_in(any_db: Connection, write_snapshots: bool) -> None:
-    rows = any_db.execute(
-        "select concat_ws(' | ', c.relname || '.' || a.attname, format_type(a.atttypid, a.atttypmod),"
-        " col_description(c.oid, a.attnum)) from pg_class c"
-        " join pg_attribute a on a.attrelid = c.oid and a.attnum > 0"
-        " where c.relnamespace = 'bi'::regnamespace order by c.relname collate \"C\", a.attnum"
-    ).fetchall()
-    found = "".join(f"{line}\n" for (line,) in rows)
-    if write_snapshots:
-        COLUMNS.write_text(found)
-    assert found == COLUMNS.read_text(), (
-        "dashboards of others rely on these: add columns, take none away;"
-        " pytest --write-snapshots, and read the diff"
-    )
 
 
 def test_the_views_of_the_specification_are_there(any_db: Connection) -> None:
