@@ -291,13 +291,6 @@ def test_the_percentiles_of_the_dashboard_are_near_the_true_ones(clone: str) -> 
         assert abs(float(shown) / true - 1) < 0.03
 
 
-@pytest.mark.parametrize("role", ["reader", "bi_reader", "stranger"])
-def test_refreshing_takes_a_writer(any_db: Connection, role: str) -> None:
-    any_db.execute(f"set role {role}")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        any_db.execute("select ragdb.refresh_rollups()")
-
-
 def test_a_null_is_refused(any_db: Connection) -> None:
     with pytest.raises(psycopg.DatabaseError) as caught:
         any_db.execute("select ragdb.refresh_rollups(null)")

@@ -425,12 +425,6 @@ def test_a_member_of_bi_reader_sees_the_same(three: Connection) -> None:
     assert corpora(three, "metabase") == {"open"}
 
 
-def test_a_stranger_sees_nothing(any_db: Connection) -> None:
-    any_db.execute("set role stranger")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        any_db.execute("select * from bi.metric_definitions")
-
-
 def test_a_session_of_bi_reader_only_reads_and_has_limits(clone: str) -> None:
     with psycopg.connect(clone, user="bi_reader", autocommit=True) as reader:
         shown = [

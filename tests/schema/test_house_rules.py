@@ -146,13 +146,6 @@ RULES = {
         where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.pronamespace = 'ragdb_internal'::regnamespace and a.grantee <> p.proowner
       union all select c.oid::regclass::text from pg_class c, aclexplode(c.relacl) a
         where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind in ('r', 'p', 'S') and a.grantee <> c.relowner""",
-    "every public function can be called by a group": r"""
-      select p.oid::regprocedure::text from pg_proc p
-      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.pronamespace <> 'ragdb_internal'::regnamespace
-        and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-        and not has_function_privilege('ragdb_admin', p.oid, 'execute')
-        and not has_function_privilege('ragdb_signer', p.oid, 'execute')
-        and not has_function_privilege('ragdb_auditor', p.oid, 'execute')""",
     "no default privileges open what is made later": """
       select a.grantee::regrole::text from pg_default_acl d, aclexplode(d.defaclacl) a
       where d.defaclrole = 'ragdb_owner'::regrole and a.grantee <> d.defaclrole""",
@@ -248,7 +241,6 @@ BREACHES = {
     "what only reads is parallel safe, unless it sets, writes or catches something": "create function ragdb.f() returns int language sql stable return 1",
     "nothing is granted to public": "create function ragdb.f() returns int language sql return 1",
     "private functions and tables are granted to nobody": "grant select on ragdb.chunks to ragdb_reader",
-    "every public function can be called by a group": "create function ragdb.f() returns int language sql return 1; revoke all on function ragdb.f() from public",
     "no default privileges open what is made later": "alter default privileges in schema ragdb grant select on tables to ragdb_reader",
     "a partitioned parent carries no key, index, foreign key or trigger": "create index on ragdb.retrieval_hits (corpus_id)",
     "constraints are sentences of our own": "alter table ragdb.chunks add check (page > 0)",

@@ -227,12 +227,6 @@ def test_what_must_be_recorded_is_not_read_where_nothing_can_be_written(
     assert [row[0] for row in auditor.execute(EVENTS)][-1] == "read"
 
 
-@pytest.mark.parametrize("role", ["stranger", "reader", "writer", "admin"])
-def test_only_auditors_read_the_events(vault: Connection, role: str) -> None:
-    assert sqlstate(vault, role, "list_access_events()") == "42501"
-    as_role(vault, "auditor", "list_access_events()")
-
-
 def test_events_are_append_only_and_dropped_by_day(vault: Connection) -> None:
     for change in (
         "update ragdb.access_events set role = 'x'",

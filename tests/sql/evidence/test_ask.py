@@ -330,12 +330,6 @@ def test_who_may_read_may_ask_and_the_read_is_on_record(base: Database, db: Conn
     assert reads == [("ask",)]
 
 
-def test_nobody_else_may_ask(base: Database, db: Connection) -> None:
-    db.execute("set role stranger")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        in_sql(base, "docs", QUESTION)
-
-
 def test_an_embedder_without_a_provider_leaves_the_words(base: Database) -> None:
     base.apply_contract({
         "nodes": [

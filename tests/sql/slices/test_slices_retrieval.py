@@ -148,30 +148,6 @@ def test_a_reader_keeps_no_slice_by_a_policy_of_its_own(signed: Connection) -> N
     assert signed.execute(call, (uuid(1), own)).fetchall()
 
 
-ROLES = [
-    ("reader", "select * from ragdb.register_policy('{}')", "42501"),
-    ("writer", "select * from ragdb.register_policy('{}')", "42501"),
-    ("reader", "select ragdb.create_signing_key()", "42501"),
-    ("admin", "select * from ragdb.export_signing_keys()", "42501"),
-    ("admin", "select secret from ragdb.signing_secrets", "42501"),
-    ("admin", "select * from ragdb.slices", "42501"),
-    ("writer", "insert into ragdb.semantic_atoms default values", "42501"),
-    ("writer", "delete from ragdb.admissibility_incidents", "42501"),
-    ("admin", "insert into ragdb.retrieval_traces default values", "42501"),
-    ("stranger", "select * from ragdb.build_slice('chat', 'x')", "42501"),
-]
-
-
-@pytest.mark.parametrize(("role", "statement", "sqlstate"), ROLES)
-def test_a_role_reaches_only_what_it_may(
-    signed: Connection, role: str, statement: str, sqlstate: str
-) -> None:
-    signed.execute(f"set role {role}")
-    with pytest.raises(psycopg.DatabaseError) as caught:
-        signed.execute(statement)
-    assert caught.value.sqlstate == sqlstate
-
-
 def test_a_reader_builds_retrieves_and_replays_but_does_not_promote(signed: Connection) -> None:
     signed.execute("set role reader")
     hits = retrieve(signed)

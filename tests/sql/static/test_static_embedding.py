@@ -336,18 +336,6 @@ def test_numbers_that_are_not_whole_are_not_bound(db: Connection, number: float)
     bind()
 
 
-def test_only_an_admin_loads(loaded: Database) -> None:
-    loaded.connection.execute("set role writer")
-    for call in (
-        lambda: loaded.put_static_pieces("small", [], [], []),
-        lambda: loaded.bind_static("small", "bpe", "none", "0" * 64),
-        lambda: loaded.set_default_embedder(None),
-    ):
-        with pytest.raises(psycopg.errors.InsufficientPrivilege), loaded.connection.transaction():
-            call()
-    assert len(loaded.embed("anything")) == 16
-
-
 def test_files_that_do_not_fit_are_refused_in_words(tmp_path: Path, bpe_folder: Path) -> None:
     def folder(name: str, weights: bytes | None, tokenizer: str | None) -> str:
         made = tmp_path / name

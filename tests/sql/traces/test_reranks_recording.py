@@ -118,13 +118,6 @@ def test_a_reranker_that_is_not_described_is_refused(db: Connection, arguments: 
         db.execute(f"select ragdb.bind_reranker({arguments.format(sha=SHA)})")
 
 
-def test_only_an_admin_binds_what_clients_load(clone: str, login: Login) -> None:
-    with login(clone, "writer") as writer, pytest.raises(psycopg.errors.InsufficientPrivilege):
-        bind(writer)
-    with login(clone, "admin") as admin:
-        bind(admin)
-
-
 # ---- recording ----------------------------------------------------------------------------------
 
 

@@ -219,23 +219,6 @@ def test_after_an_erasure_its_own_transaction_deletes_nothing_more(docs: Connect
     assert docs.execute("select from ragdb.locks where name like 'rows of %'").fetchall() == []
 
 
-@pytest.mark.parametrize("role", ["reader", "writer", "admin", "stranger"])
-@pytest.mark.parametrize(
-    "table", [*PARENTS, "retrieval_traces_default", "answer_citations_default"]
-)
-def test_no_role_reaches_the_tables(any_db: Connection, role: str, table: str) -> None:
-    any_db.execute(f"set role {role}")
-    for statement in (
-        f"select from ragdb.{table}",
-        f"insert into ragdb.{table} (corpus_id) values (1)",
-        f"update ragdb.{table} set corpus_id = 1",
-        f"delete from ragdb.{table}",
-        f"truncate ragdb.{table}",
-    ):
-        with pytest.raises(psycopg.errors.InsufficientPrivilege), any_db.transaction():
-            any_db.execute(statement)
-
-
 def test_retention_drops_whole_months_that_have_ended(docs: Connection) -> None:
     for at in ("2020-01-31", "2020-02-01", "2020-02-28", "2020-04-01"):
         failed(docs, f"{at} 10:00:00+00")
@@ -277,20 +260,6 @@ def test_a_month_that_has_not_ended_is_never_dropped(docs: Connection) -> None:
             docs.execute("select ragdb.drop_traces_before(%s::date)", (before,))
         assert caught.value.sqlstate == "RG400"
         assert caught.value.diag.message_primary == said
-
-
-@pytest.mark.parametrize(
-    ("role", "function"),
-    [
-        ("reader", "maintain()"),
-        ("reader", "drop_traces_before('2020-01-01')"),
-        ("writer", "drop_traces_before('2020-01-01')"),
-    ],
-)
-def test_retention_is_for_admins(any_db: Connection, role: str, function: str) -> None:
-    any_db.execute(f"set role {role}")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        any_db.execute(f"select ragdb.{function}")
 
 
 def test_two_that_maintain_at_once_make_each_partition_once(clone: str) -> None:

@@ -521,13 +521,6 @@ def test_a_login_is_the_caller_of_its_traces(
         assert trace(reader)["caller"] == "reader"
 
 
-def test_a_stranger_may_call_nothing_of_it(docs: Connection) -> None:
-    docs.execute("set role stranger")
-    for call in ("retrieve('docs', 'q')", "list_traces()", "last_trace_id()", "maintain()"):
-        with pytest.raises(psycopg.errors.InsufficientPrivilege), docs.transaction():
-            docs.execute(f"select ragdb.{call}")
-
-
 @pytest.mark.parametrize(
     ("function", "tables"),
     [

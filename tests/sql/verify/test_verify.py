@@ -768,15 +768,6 @@ def test_a_state_of_another_verification_is_named_so(db: Connection, state: str)
     assert caught.value.sqlstate == "RG400"
 
 
-def test_only_an_admin_verifies(db: Connection) -> None:
-    db.execute("set local role admin")
-    assert db.execute("select count(*) from ragdb.verify(quick => true)").fetchone()
-    db.execute("set local role writer")
-    with pytest.raises(psycopg.Error) as caught:
-        db.execute("select * from ragdb.verify(quick => true)")
-    assert caught.value.sqlstate == "42501"
-
-
 # ── pgvector ────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -220,13 +220,6 @@ def test_trust_follows_from_the_role_and_ingest_takes_trusted(
         assert f'"{role}" is {trust}' in answer["message"]
 
 
-def test_a_stranger_calls_nothing(docs: Connection) -> None:
-    docs.execute("set role stranger")
-    for name in ("rag_query", "rag_ingest", "rag_list_corpora", "embed_text"):
-        with pytest.raises(psycopg.errors.InsufficientPrivilege), docs.transaction():
-            docs.execute(f"select ragdb.{name}('{{}}')")
-
-
 def test_a_grant_decides_beside_trust(docs: Connection) -> None:
     docs.execute("select ragdb.grant_corpus('docs', 'writer', 'read')")
     docs.execute("set role writer")
