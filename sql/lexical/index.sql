@@ -47,8 +47,8 @@ end;
 -- ragdb.optimize_corpus alone moves it, and that of a part with that of its whole. A lexeme that
 -- becomes frequent keeps those chunks of its list that blocks lack.
 create or replace function ragdb_internal.index_chunks(
-  corpus_id integer, chunk_nos integer[], is_first_load boolean default false,
-  ready ragdb_internal.analysed_chunks default null)
+  corpus_id integer, chunk_nos integer[], is_first_load boolean,
+  ready ragdb_internal.analysed_chunks)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

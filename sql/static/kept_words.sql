@@ -36,12 +36,11 @@ begin
   delete from ragdb.static_words;
 end $$;
 
--- Drops the words of static embedders that keep more than so many, and tells whether there were
+-- Drops the words of static embedders that keep more than 100,000, and tells whether there were
 -- any. A name or a number that one text has is kept like a word of many, and nothing tells the two
 -- apart: all go, and those that come again are cut once more. Who forgets words waits for nobody
 -- here, and nobody for who does.
-create or replace function ragdb_internal.drop_many_words(most integer default 100000)
-returns boolean
+create or replace function ragdb_internal.drop_many_words() returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -51,7 +50,7 @@ declare
 begin
   for v_embedder in select m.embedder_id from ragdb.static_models m order by 1 loop
     continue when not exists (
-      select from ragdb.static_words w where w.embedder_id = v_embedder offset most);
+      select from ragdb.static_words w where w.embedder_id = v_embedder offset 100000);
     continue when not ragdb_internal.may_keep_words(v_embedder);
     delete from ragdb.static_words w where w.ctid = any (array(
       select k.ctid from ragdb.static_words k where k.embedder_id = v_embedder

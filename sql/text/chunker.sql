@@ -144,8 +144,7 @@ end $$;
 -- 1 to 1000000, overlap less, both in tokens of four characters, words or chars. Its plans are
 -- kept: to make them takes longer than to cut a short text. Raises RG400.
 create or replace function ragdb_internal.chunk_text(
-  text text, strategy text default 'paragraph', max_tokens integer default 240,
-  overlap integer default 48, unit text default 'token')
+  text text, strategy text, max_tokens integer, overlap integer, unit text)
 returns table (
   ordinal integer, start_offset integer, end_offset integer, token_count integer, content text)
 language plpgsql immutable parallel safe

@@ -183,7 +183,7 @@ return (space).is_indexed and (corpus).chunks >= ragdb_internal.indexed_chunks()
 -- right here. Where a width is given, that does not widen it.
 create or replace function ragdb_internal.nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
-  among ragdb_internal.restriction default null, ef_search integer default null)
+  among ragdb_internal.restriction, ef_search integer default null)
 returns table (chunk_no integer, score float8, rank integer, is_exact boolean)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp

@@ -181,7 +181,7 @@ class Made:
             ),
         )
         self.db.execute(
-            "select ragdb_internal.index_chunks(%s, %s, %s)",
+            "select ragdb_internal.index_chunks(%s, %s, %s, null)",
             (self.corpus_id, numbers.tolist(), not self.ids),
         )
         self.learn(ids, numbers, texts)
@@ -197,10 +197,9 @@ class Made:
                 " where corpus_id = %s and chunk_no = %s",
                 (" ".join(text), self.corpus_id, number),
             )
-        for function in ("unindex_chunks", "index_chunks"):
+        for call in ("unindex_chunks(%s, %s)", "index_chunks(%s, %s, false, null)"):
             self.db.execute(
-                f"select ragdb_internal.{function}(%s, %s)".encode(),
-                (self.corpus_id, numbers.tolist()),
+                f"select ragdb_internal.{call}".encode(), (self.corpus_id, numbers.tolist())
             )
         ids = [self.ids[place] for place in places]
         self.forget(places)
