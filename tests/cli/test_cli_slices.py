@@ -218,22 +218,6 @@ def test_a_malformed_conversation_is_named_and_the_others_are_stored(
         assert db.execute("select chunk_id from ragdb.chunks").fetchall() == [(uuid(9),)]
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("{", "line 2"),
-        ("[]", "line 2"),
-        ('{"role": "user", "session": "a", "id": "1", "text": "x", "salience": NaN}', "line 2"),
-    ],
-)
-def test_a_line_that_is_no_message_is_named(run: Run, tmp_path: Path, line: str, says: str) -> None:
-    file = tmp_path / "chat.jsonl"
-    file.write_text(json.dumps(GOOD) + "\n" + line + "\n")
-    result = run("ingest", file, "--corpus", "chat")
-    assert result.exit_code == 4
-    assert says in result.output
-
-
 @pytest.mark.shared
 def test_the_trees_of_openassistant_are_ingested(run: Run, clone: str, shared: Path) -> None:
     folder = shared / "data/conv_oasst_trees"

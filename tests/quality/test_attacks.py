@@ -3,9 +3,10 @@
 The attacker switches the triggers off, does his work and switches them on again, so that nothing
 but the work itself can be found. Each case also runs the command before the attack, when it finds
 nothing. A fence is what the attack passes without: the ledger, or a checkpoint kept outside. The
-same tables with what verification returns of every row: tests/sql/ledger/test_ledger_attacks.py and
-tests/sql/verify/test_verify.py. Attacks by roles that are not superusers: H3 in
-tests/sql/documents/test_claimed_bytes.py, H4 in tests/sql/core/test_role_identity.py.
+same tables with what verification returns of every row: tests/sql/ledger/test_ledger_attacks.py,
+which also has 17 and 18, and tests/sql/verify/test_verify.py. Attacks by roles that are not
+superusers: H3 in tests/sql/documents/test_claimed_bytes.py, H4 in
+tests/sql/core/test_role_identity.py.
 """
 
 from __future__ import annotations
@@ -654,59 +655,6 @@ def test_without_the_ledger_the_attacks_pass(unsealed: Evidence, names: set[str]
             attack(db, *works)
         code, output = unsealed.ragdb(VERIFY, dsn)
         assert code == 0, output
-
-
-def test_17_an_old_backup_is_found_by_the_size_of_a_later_checkpoint(evidence: Evidence) -> None:
-    with evidence.clone() as clone:
-        now = evidence.server.dsn(clone.dbname)
-        with psycopg.connect(now, autocommit=True) as db:
-            db.execute("select ragdb.retrieve('docs', 'refunds')")
-        assert evidence.ragdb("ledger seal", now)[0] == 0
-        assert evidence.ragdb("ledger checkpoint --key log.pem --out later", now)[0] == 0
-        check = KEPT.replace("kept", "later")
-        assert evidence.ragdb(check, now)[0] == 0
-    code, output = evidence.ragdb(check)  # the database as it was before
-    assert code == 1
-    assert re.search("later .*database_differs .*an old backup was restored", output)
-    assert evidence.ragdb(VERIFY)[0] == 0  # without the fence
-    assert evidence.ragdb(KEPT)[0] == 0
-
-
-def test_18_two_histories_are_found_by_who_has_both_checkpoints(evidence: Evidence) -> None:
-    """A superuser who has the key of the ledger, too, signs the other history."""
-    with evidence.clone() as clone:
-        dsn = evidence.server.dsn(clone.dbname)
-        with psycopg.connect(dsn, autocommit=True) as db:
-            attack(db, ATTACKS["14 entries change places, and the tree with them"].sql)
-        assert evidence.ragdb("ledger checkpoint --key log.pem --out other", dsn)[0] == 0
-        # what he can do: alone, each of the two is right, offline and against its database
-        for file, database in (("kept", evidence.dsn), ("other", dsn)):
-            check = KEPT.replace("kept", file)
-            assert evidence.ragdb(check, database)[0] == 0
-        code, output = evidence.ragdb("ledger verify kept other --log-key log.key")
-        assert code == 1
-        assert re.search("two_histories", output)
-
-
-def test_18_a_witness_does_not_cosign_the_other_history(evidence: Evidence) -> None:
-    key = evidence.ragdb("ledger key --new w.pem --witness --name w.example/1")[1]
-    (evidence.folder / "w.key").write_text(key)
-    witness = "ledger witness --state state --log-key log.key --name w.example/1 --key w.pem"
-    with evidence.clone() as first, evidence.clone() as second:
-        dsn, other = (evidence.server.dsn(c.dbname) for c in (first, second))
-        assert evidence.ragdb(f"{witness} --out w1", dsn)[0] == 0
-        assert evidence.ragdb("ledger checkpoint --add w1 --out seen", dsn)[0] == 0
-        check = "ledger verify {} --log-key log.key --witness-key w.key"
-        assert evidence.ragdb(check.format("seen"))[0] == 0
-        with psycopg.connect(other, autocommit=True) as db:
-            attack(db, ATTACKS["14 entries change places, and the tree with them"].sql)
-        assert evidence.ragdb("ledger checkpoint --key log.pem --out other2", other)[0] == 0
-        code, output = evidence.ragdb(witness, other)
-        assert code == 1
-        assert "does not begin with" in output
-        code, output = evidence.ragdb(check.format("other2"))
-        assert code == 1
-        assert "too_few_witnesses" in output
 
 
 def test_two_copies_of_one_database_are_two_histories_under_one_name(evidence: Evidence) -> None:

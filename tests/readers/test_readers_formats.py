@@ -398,12 +398,6 @@ def test_the_type_is_that_of_the_server_then_of_the_name(
     assert document.media_type == read_as
 
 
-def test_contents_win_over_a_name() -> None:
-    [document] = read((DATA / "sample.pdf").read_bytes(), "report.txt")
-
-    assert document.media_type == "application/pdf"
-
-
 # ── JSONL ───────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -227,6 +227,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "media_type"),
     [
+        ("a.txt", PDF.read_bytes(), formats.media_type("pdf")),
         ("a.csv", xlsx(), formats.media_type("sheet")),
         ("a.xlsx", pptx(), formats.media_type("pptx")),
         ("a.doc", odt(), formats.media_type("odt")),

@@ -73,19 +73,6 @@ def test_each_name_keeps_what_it_says_of_itself(docs: Connection) -> None:
     assert text(docs, "b.md", title="Second")[5] is True
 
 
-def test_one_record_at_two_places_is_one_document(docs: Connection) -> None:
-    put(docs, *(document(uri, ["x"], external_id="7", data=DATA) for uri in ("b#1", "a#1")))
-    assert rows(docs, "select source, sources from ragdb.list_documents('docs')") == [
-        ("a#1", ["a#1", "b#1"])
-    ]
-    docs.execute("select ragdb.delete_source('docs', 'a#1')")
-    assert rows(docs, "select source, sources from ragdb.list_documents('docs')") == [
-        ("b#1", ["b#1"])
-    ]
-    assert chunks(docs) == [("7", "b#1")]
-    assert faults(docs) == []
-
-
 def test_a_source_and_an_external_id_of_one_spelling_are_two_names(docs: Connection) -> None:
     put(docs, document("x.md", ["x"], data=DATA))
     put(docs, document("y.md", ["x"], data=DATA, external_id="x.md"))

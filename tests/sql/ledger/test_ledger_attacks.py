@@ -476,6 +476,7 @@ def test_17_an_old_backup_is_found_by_the_size_of_the_checkpoint(
         assert ragdb("ledger", "checkpoint", "--key", "log.pem", "--out", "kept")[0] == 0
         assert ragdb(*WITNESS)[0] == 0
         old = ("--dsn", any_version.dsn(f"{name}_old"))
+        assert ragdb("verify", *old)[0] == 0  # from the inside all is right
         code, output = ragdb("ledger", "verify", "kept", "--database", *VERIFY, *old)
         assert (code, finding(output)) == (1, {"database_differs"})
         assert "an old backup was restored" in output
@@ -501,6 +502,7 @@ def test_18_two_histories_are_found_by_anyone_who_has_both_checkpoints(
     assert ragdb("ledger", "checkpoint", "--key", "log.pem", "--out", "other")[0] == 0
     for file in ("kept", "other"):
         assert ragdb("ledger", "verify", file, *VERIFY)[0] == 0
+    assert ragdb("ledger", "verify", "other", "--database", *VERIFY)[0] == 0
     code, output = ragdb("ledger", "verify", "proof", "other", *VERIFY)
     assert (code, finding(output)) == (1, {"two_histories"})
     # and a witness that has seen one does not cosign the other
