@@ -87,10 +87,7 @@ group by a.attname having not bool_or(a.attnotnull)
 
 # What the tables do not tell, such as that a row is a citation or a problem of the whole answer.
 NULLABLE_OF = {
-    "check_citations": {
-        *("citation", "code", "message", "source_id", "chunk_id"),
-        *("method", "start_offset", "end_offset", "similarity"),
-    },
+    "check_citations": {"code", "message", "chunk_id", "start_offset", "end_offset"},
     # a refusal made nothing, and what was done has no reason
     "promote_to_atom": {"atom_id", "reason"},
     "propose": {"proposal_id", "reason"},
@@ -102,7 +99,7 @@ NULLABLE_OF = {
     "explain_score": {"lexeme", "stands_for", "df", "tf", "value"},
     "explain_scores": {"lexeme", "stands_for", "df", "tf", "value"},
     # a chunk that does not rank, where nothing does
-    "explain_missing": {"rank", "score", "lexical_score", "semantic_score", "last_score"},
+    "explain_missing": {"rank", "score", "last_score"},
     "get_slice": {"anchor_source", "policy"},
     # a conversation may not say who spoke, or when
     "list_turns": {"speaker", "said_at"},
@@ -116,27 +113,24 @@ NULLABLE_OF = {
     # on one side only, or gone
     "replay_hits": {
         *("change", "recorded_rank", "replayed_rank", "recorded_score", "replayed_score"),
-        *("is_unchanged", "source", "title", "page", "text", "as_of"),
+        *("is_unchanged", "source", "text", "as_of"),
     },
     # what is recorded has no text, and its question is the trace's
-    "recorded_answer": {"trace_id", "query", "task", "model", "client"},
-    "recorded_gate": {"trace_id", "query", "missing_terms", "best_score", "rank_mode", "client"},
+    "recorded_answer": {"trace_id", "query", "model"},
+    "recorded_gate": {"trace_id", "query", "rank_mode"},
     "unanswered_question": {"trace_id"},
-    "list_citations": {
-        *("citation", "code", "source_id", "chunk_id", "method"),
-        *("start_offset", "end_offset", "similarity", "text", "page"),
-    },
+    "list_citations": {"code", "chunk_id", "start_offset", "end_offset", "text"},
     # the verdict of all is of no metric
     "compare_runs": {
         *("metric", "baseline_mean", "run_mean", "difference", "low", "high", "p", "p_holm"),
         *("smallest_effect", "detail"),
     },
     # an eval without a gate, or without a run
-    "list_eval_cases": {"k", "min_score", "anchor", "policy"},
-    "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
+    "list_eval_cases": {"k", "min_score", "policy"},
+    "list_evals": {"metric", "last_run", "last_status", "last_at", "baseline"},
     # on the last row of a page alone
-    "events_after": {"title", "language", "next"},
-    "job_status": {"corpus", "oldest_at", "last_error"},
+    "events_after": {"next"},
+    "job_status": {"corpus", "oldest_at"},
     # a time at which nothing was asked
     "traffic": {"mean_top_score", "p50_ms", "p95_ms"},
     # of a retrieval as a whole
