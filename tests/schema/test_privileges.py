@@ -37,14 +37,17 @@ REPORTED = {"error_codes", "metrics", "traffic"}  # what bi_reader calls outside
 
 OBJECTS = """
   select p.pronamespace::regnamespace::text, p.proname, p.oid::regprocedure::text, 'execute',
-      array(select r from unnest(%(roles)s::text[]) r where has_function_privilege(r, p.oid, 'execute')
-        and has_schema_privilege(r, p.pronamespace, 'usage') order by r collate "C")
+      array(select r from unnest(%(roles)s::text[]) r
+        where has_function_privilege(r, p.oid, 'execute')
+          and has_schema_privilege(r, p.pronamespace, 'usage')
+        order by r collate "C")
     from pg_proc p where p.pronamespace in
       ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
   union all
   select c.relnamespace::regnamespace::text, c.relname, c.oid::regclass::text, v.privilege,
-      array(select r from unnest(%(roles)s::text[]) r where has_table_privilege(r, c.oid, v.privilege)
-        or v.of_columns and has_any_column_privilege(r, c.oid, v.privilege)
+      array(select r from unnest(%(roles)s::text[]) r
+        where has_table_privilege(r, c.oid, v.privilege)
+          or v.of_columns and has_any_column_privilege(r, c.oid, v.privilege)
         order by r collate "C")
     from pg_class c cross join (values ('select', true), ('insert', true), ('update', true),
       ('references', true), ('delete', false), ('truncate', false), ('trigger', false))

@@ -134,7 +134,10 @@ def test_its_login_is_no_auditor_unasked(dsn: str) -> None:
 
 
 def test_the_locale_is_never_the_callers(dsn: str) -> None:
-    locale = "select datlocprovider::text || ' ' || datcollate || ' ' || datlocale from pg_database where datname = 'ragdb'"
+    locale = (
+        "select concat_ws(' ', datlocprovider, datcollate, datlocale)"
+        " from pg_database where datname = 'ragdb'"
+    )
     assert value(dsn, locale) == "b C C.UTF-8"
     assert value(dsn, "show timezone") == "UTC"
 

@@ -1,4 +1,7 @@
-"""Assertions that need more than chunks: labels, traces, slices, embeddings, answers. Each passes, fails and is negated."""
+"""Assertions that need more than chunks: labels, traces, slices, embeddings, answers.
+
+Each passes, fails and is negated.
+"""
 
 from __future__ import annotations
 
