@@ -85,12 +85,6 @@ begin
     from unnest(embedding) with ordinality n (v, place) order by n.place);
 end $$;
 
--- Returns what reciprocal rank fusion adds to a rank before it divides by it. The constant of
--- reciprocal rank fusion. Its callers are planned with the number in this place.
-create or replace function ragdb_internal.rrf_constant() returns integer
-language sql immutable parallel safe
-return 60;
-
 -- Returns the items of a list separated by commas, trimmed, without empty ones.
 create or replace function ragdb_internal.list(value text) returns text[]
 language sql immutable parallel safe
@@ -148,13 +142,3 @@ begin
         hint = format('for the next page, give the last %s as after', what);
   end if;
 end $$;
-
--- Returns the rank of a score among so many scores of which it is one, in ascending order: 1 and
--- how many are higher. Equal scores share a rank: an id is not evidence. A window function takes
--- three times as long. The list is used once, so that a subquery can be it: a variable would be
--- copied at each call.
-create or replace function ragdb_internal.rank_among(
-  score float8, ascending float8[], count integer)
-returns integer
-language sql immutable parallel safe
-return rank_among.count + 1 - pg_catalog.width_bucket(rank_among.score, rank_among.ascending);

@@ -1,4 +1,4 @@
--- Putting documents that are cut already, be they texts or conversations.
+-- What it takes to put documents that are cut already, be they texts or conversations.
 
 -- Returns a row for each given document when all of them are stored as they are given, else no row.
 create or replace function ragdb_internal.stored_already(corpus ragdb.corpora, documents jsonb)

@@ -3,6 +3,12 @@
 -- Each leg runs once. A candidate of one leg gets its exact score of the other leg by key. Both
 -- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
 
+-- Returns the constant of reciprocal rank fusion: what it adds to a rank before it divides by it.
+-- Its callers are planned with the number in this place.
+create or replace function ragdb_internal.rrf_constant() returns integer
+language sql immutable parallel safe
+return 60;
+
 -- Returns the score of a hybrid search, in [0, 1], rounded to 1e-6: convex (weight times lexical
 -- plus the rest times semantic) or rrf over its maximum; a leg without a score or rank counts 0.
 create or replace function ragdb_internal.fused(

@@ -173,6 +173,16 @@ returns boolean
 language sql immutable parallel safe
 return (space).is_indexed and (corpus).chunks >= ragdb_internal.indexed_chunks();
 
+-- Returns the rank of a score among so many scores of which it is one, in ascending order: 1 and
+-- how many are higher. Equal scores share a rank: an id is not evidence. A window function takes
+-- three times as long. The list is used once, so that a subquery can be it: a variable would be
+-- copied at each call.
+create or replace function ragdb_internal.rank_among(
+  score float8, ascending float8[], count integer)
+returns integer
+language sql immutable parallel safe
+return rank_among.count + 1 - pg_catalog.width_bucket(rank_among.score, rank_among.ascending);
+
 -- Returns the k chunks nearest to a vector, and what ties with the last, under a restriction, with
 -- similarity and rank, and whether none was passed over; ef_search (null: that of the space) is how
 -- many a walk of the index looks at where there is none. To meet a chunk in a walk takes as long as

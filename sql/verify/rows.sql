@@ -1,4 +1,5 @@
--- Chunks, turns, documents, slices and policies, each against its hash or against what it rests on.
+-- Chunks, turns, documents, rows of the past, slices and policies, each against its hash or
+-- against what it rests on.
 
 -- Returns how many chunks before one in its document have its content.
 create or replace function ragdb_internal.twins_before(chunk ragdb.chunks) returns bigint
