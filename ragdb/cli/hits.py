@@ -73,7 +73,7 @@ def print_hit(
         _print_text(session, part)
 
 
-def print_recorded(session: Session, hit: Any, chunk: Any, reranked: Any = None) -> None:
+def print_recorded(session: Session, hit: Any, chunk: Any, reranked: Any) -> None:
     """A hit of a trace, with its chunk as it is now; None where it is gone or not to be read."""
     from rich.text import Text
 

@@ -176,7 +176,7 @@ def _all_but_broken_pipes(problem: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(problem)
 
 
-def http_app(tools: Tools, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
+def http_app(tools: Tools, host: str, token: str | None) -> ASGIApp:
     """The streamable HTTP transport at /mcp; with a token, for who sends it as bearer."""
     app: ASGIApp = server(tools).streamable_http_app(
         host=host, stateless_http=True, json_response=True

@@ -239,7 +239,7 @@ def _reranked(hit: AnyHit, score: float, rank: int) -> Reranked:
 
 
 def for_eval(
-    db: Client, rag: str, eval: str | None = None, tags: list[str] | None = None
+    db: Client, rag: str, eval: str | None, tags: list[str] | None
 ) -> dict[str, dict[str, float]]:
     """What `ragdb.run_eval` needs of a reranker, as its rerank_scores; empty without one."""
     asked: dict[str, dict[str, str]] = {}
