@@ -117,7 +117,7 @@ begin atomic
     group by x.case_no, x.part_id, x.doc_no, x.item
   )
   select f.case_no, (pg_catalog.row_number() over (partition by f.case_no order by f.rank,
-    f.label_no))::integer, f.item, f.grade, array[f.label_no]
+    f.label_no))::integer, f.item, f.grade
   from found f;
 end;
 

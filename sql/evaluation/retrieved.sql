@@ -21,7 +21,7 @@ create type ragdb_internal.eval_assertion as (
 -- What stands at a rank for labels: a document or a labelled span, once, with its grade; null when
 -- nobody judged it.
 create type ragdb_internal.eval_item as (
-  case_no integer, rank integer, item text, grade integer, label_nos integer[]);
+  case_no integer, rank integer, item text, grade integer);
 
 -- The outcome of an assertion: its code, what it expected and what was there.
 create type ragdb_internal.eval_assert_result as (
