@@ -45,7 +45,7 @@ return (
 -- reference runtime ranks. Reads every chunk. Raises RG410.
 create or replace function ragdb_internal.rank_reference(
   corpus ragdb.corpora, query text, k integer, filter jsonb, chunk_ids text[])
-returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
+returns table (chunk_no integer, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -54,7 +54,7 @@ declare
   v_among integer[] := ragdb_internal.filtered_chunks(corpus.corpus_id, filter, chunk_ids);
 begin
   return query
-    select j.chunk_no, j.score, null::float8, null::float8
+    select j.chunk_no, j.score
     from (
       select c.chunk_no, c.chunk_id,
         ragdb_internal.jaccard(v_tokens, ragdb_internal.reference_tokens(c.text)) as score

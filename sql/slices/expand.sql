@@ -15,7 +15,7 @@ create type ragdb_internal.met_bucket as (chunk_nos integer[]);
 -- siblings have been met.
 create or replace function ragdb_internal.expand_slice(
   corpus_id integer, anchor_no integer, policy jsonb)
-returns table (chunk_nos integer[], chunk_ids text[], distances integer[])
+returns table (chunk_ids text[], distances integer[])
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -91,7 +91,6 @@ begin
     end loop;
     v_frontier[v_at] := v_node;
     v_count := v_count + 1;
-    chunk_nos[v_count] := v_taken.chunk_no;
     chunk_ids[v_count] := v_taken.chunk_id;
     distances[v_count] := -v_taken.nearness;
     exit when v_count = v_rules.max_nodes;
