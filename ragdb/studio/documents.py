@@ -19,7 +19,8 @@ from ragdb.http.pages import picture
 from ragdb.http.transactions import Refused
 from ragdb.readers.page import Page
 from ragdb.studio import sessions
-from ragdb.studio.pages import Blank, Marks, Studio
+from ragdb.studio.pages import Blank, Studio
+from ragdb.studio.texts import Marks
 from ragdb.studio.turns import speakers
 
 Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]

@@ -12,7 +12,7 @@ from datetime import datetime
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -27,14 +27,13 @@ from ragdb.client.rows import dumps
 from ragdb.http import personal
 from ragdb.http.server import Server
 from ragdb.studio import charts, sessions
+from ragdb.studio.texts import flowing
 
 # a field of a form may be left empty; what bounds a text stands before it, and sees no null
 Blank = BeforeValidator(lambda given: given or None)
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 UUID_FORM = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-MARKUP = re.compile(r"<[^>]*>")
 OVERRIDES = re.compile("[\u202d\u202e]")  # they turn letters round: \u202egnp.md looks like dm.png
-FULL_LINE = 50  # characters, from which on a line was broken for want of room
 # name in the address, title, key after g
 VIEWS = (
     ("search", "Search", "s"),
@@ -252,46 +251,3 @@ def visible(name: str) -> str:
     if name and not any(letter.isprintable() and letter != " " for letter in name):
         return json.dumps(name)
     return OVERRIDES.sub(lambda found: f"\\u{ord(found[0]):04x}", name)
-
-
-def flowing(text: str) -> str:
-    """A text without the breaks at the ends of its lines, for a page as wide as it is.
-
-    A break stays after a short line, and before what begins as a list, a table or a heading does.
-    """
-    kept: list[str] = []
-    for line in str(text).split("\n"):
-        is_long = bool(kept) and len(MARKUP.sub("", kept[-1].rpartition("\n")[2])) >= FULL_LINE
-        kept.append((" " if is_long and re.match(r"[^\W\d]|&|<", line) else "\n") + line)
-    joined = "".join(kept)[1:]
-    return Markup(joined) if isinstance(text, Markup) else joined
-
-
-class Marks:
-    """Marks of `ragdb.highlight` that no text can contain, because nobody knows them before."""
-
-    def __init__(self) -> None:
-        self.start, self.end = f"[{uuid4().hex}", f"{uuid4().hex}]"
-
-    def snippet(self, text: str, width: int = 320) -> Markup:
-        """The text from shortly before its first mark on, with its marked words in <mark>."""
-        first = max(0, text.find(self.start) - width // 3)
-        first = text.rfind(" ", 0, first) + 1 if first else 0
-        parts: list[Markup] = [Markup("… ")] if first else []
-        left, at = width, first
-        while at < len(text) and left > 0:
-            begins = text.find(self.start, at)
-            plain = text[at : begins if begins >= 0 else len(text)]
-            parts.append(escape(plain[:left]))
-            left -= len(plain)
-            if begins < 0 or left <= 0:
-                at = len(text) if left >= 0 and begins < 0 else at
-                break
-            ends = text.index(self.end, begins)
-            word = text[begins + len(self.start) : ends]
-            parts.append(Markup("<mark>{}</mark>").format(word))
-            left -= len(word)
-            at = ends + len(self.end)
-        if at < len(text):
-            parts.append(Markup(" …"))
-        return Markup("").join(parts)

@@ -15,9 +15,10 @@ from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.client.notices import heard
 from ragdb.http.hints import spoken
-from ragdb.studio.pages import Blank, Marks, Studio
+from ragdb.studio.pages import Blank, Studio
 from ragdb.studio.parts import Part, meaning, stacked
 from ragdb.studio.recipes import recipe
+from ragdb.studio.texts import Marks
 from ragdb.studio.turns import speakers
 
 Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]

@@ -12,6 +12,7 @@ import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import expect
 
+import ragdb
 from ragdb.studio.app import WRONG_TOKEN
 from ragdb.studio.pages import VIEWS
 from tests.http.conftest import Api
@@ -274,6 +275,35 @@ def test_a_form_that_is_pressed_again_is_sent_once(visit: Callable[..., BrowserC
     page.go_back()
     page.locator(".hit .feedback [value=bad]").first.click()
     page.wait_for_url("**/studio/feedback?*verdict=bad*")
+    assert wrong == []
+
+
+# where each line of a text begins, from the left of the first
+BEGINS = """
+text => {
+  const node = text.firstChild, lines = node.data.split("\\n");
+  let at = 0;
+  const left = lines.map((line) => {
+    const first = at + line.search(/\\S/), range = document.createRange();
+    at += line.length + 1;
+    range.setStart(node, first);
+    range.setEnd(node, first + 1);
+    return Math.round(range.getBoundingClientRect().left);
+  });
+  return left.map((one) => one - left[0]);
+}"""
+
+
+def test_code_is_shown_with_its_indentation(
+    visit: Callable[..., BrowserContext], site: Api
+) -> None:
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("code")
+        db.put_text("code", "lend.py", "def lend(tool):\n    if tool.is_free:\n        return tool")
+    page, wrong = watched(visit())
+    page.goto("/studio/documents/show?corpus=code&document=lend.py")
+    first, second, third = page.locator(".cut .text").evaluate(BEGINS)
+    assert first < second < third
     assert wrong == []
 
 

@@ -20,7 +20,8 @@ from psycopg.types.json import Jsonb
 
 import ragdb
 from ragdb.server import static
-from ragdb.studio.pages import brief, flowing, visible
+from ragdb.studio.pages import brief, visible
+from ragdb.studio.texts import flowing
 from tests.http.conftest import ANCHOR, Api
 from tests.static_twin import train
 from tests.studio.conftest import HOSTILE, logged_in
@@ -341,6 +342,24 @@ def test_lines_that_were_broken_for_want_of_room_are_joined() -> None:
     marked = Markup("<mark>Tuesday</mark> 16:00 to 19:00, as it is said\n&lt;b&gt;")
     assert flowing(marked) == marked
     assert isinstance(flowing(marked), Markup)
+
+
+def test_no_line_of_code_is_joined_to_another() -> None:
+    prose = "a deposit is refunded in full when the tool comes back clean,\nand not before"
+    one, two = "from tools import borrow, give_back, pay, refund, renew", "import ladders"
+    code = f"{one}\n{two}"
+    shown = flowing(f"{prose}\n```python\n{code}\n```\n{prose}")
+    assert shown.count(prose.replace("\n", " ")) == 2
+    assert code in shown
+    # the text of a chunk may begin or end within code, which may be all of it
+    assert code in flowing(f"{code}\n```\n\n{prose}")
+    assert code in flowing(f"{code}\n```\n\n{prose}\n\n```sh\nragdb up")
+    assert code in flowing(f"{prose}\n\n```python\n{code}")
+    assert code in flowing(f"{code}\n\ndef lend(tool):\n    return tool")
+    # what comes after a heading, a comment or a table is none of it
+    for mark in ("# ", "// ", "-- ", "| "):
+        text = f"{mark}{one} |\n{two}"
+        assert flowing(text) == text
 
 
 def test_values_are_written_as_json(site: Api) -> None:
