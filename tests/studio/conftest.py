@@ -30,6 +30,7 @@ HOSTILE = {
     "\u202egnp.md": "zebra \u202e evil https://elsewhere.example/x.png",
 }
 LONG = 200 * "x" + ".md"
+WIDE = 64 * "w"  # a name without a place to break it at
 
 CASES = 40
 KERN = """corpus name={corpus}
@@ -50,6 +51,7 @@ def evaluate(dsn: str) -> None:
         CASE.format(name=f"case {n} <i>", query=query, value="fourteen" if n % 4 else "of")
         for n, query in enumerate(queries)
     )
+    cases = cases.replace('" query="parking"', f'{WIDE}" query="parking" tags="{WIDE}"')
     secret = CASE.format(name="okapi", query="zebra", value="okapi")
     with ragdb.connect(dsn) as db:
         for rag, corpus, of in (("Help", "docs", cases), ("Plan", "secret", secret)):
@@ -59,7 +61,7 @@ def evaluate(dsn: str) -> None:
         for n in range(3):
             text = f"refunds {'take fourteen days' if n != 1 else 'of whatever'}"
             put(db.connection, {"changing.txt": text})
-            db.run_eval("Help", label=f"run {n} <u>")
+            db.run_eval("Help", label=f"run {n} <u>{WIDE}")
 
 
 def record(dsn: str) -> None:
@@ -93,6 +95,7 @@ def site(server18: Server) -> Iterator[Api]:
             db.execute("select ragdb.create_corpus('hostile')")
             put(db, HOSTILE, "hostile", title="</title><script>alert(6)</script>")
             put(db, {LONG: "a name without a place to break it at"}, "hostile")
+            db.execute("select ragdb.create_corpus(%s)", (WIDE,))
             db.execute("select ragdb.create_corpus('secret')")
             put(db, {"plans.md": "the zebra meets the okapi at noon"}, "secret")
             db.execute("select ragdb.restrict_corpus('secret')")
