@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated import rows
@@ -24,6 +24,7 @@ Name = Annotated[str, Query(max_length=64)]
 def register(router: APIRouter, studio: Studio) -> None:
     @router.get("/health")
     async def health(request: Request, named: Name = "", after: Name = "") -> HTMLResponse:
+        is_counted = await _count(studio, request)
         now = datetime.now(UTC)
         async with studio.transaction(request) as db:
             counts = await db.count_corpora(with_personal=False)
@@ -53,10 +54,23 @@ def register(router: APIRouter, studio: Studio) -> None:
             spaces=spaces,
             jobs=jobs,
             has_worker=has_worker,
+            is_counted=is_counted,
             ledger=ledger,
             advice=advice,
             **reports.traffic(buckets),
         )
+
+
+async def _count(studio: Studio, request: Request) -> bool:
+    """Count what was recorded since the last count, where the role may.
+
+    In a transaction of its own, since others who count wait for its end.
+    """
+    with suppress(InsufficientPrivilege, ReadOnlySqlTransaction):
+        async with studio.transaction(request) as db:
+            await db.refresh_rollups()
+            return True
+    return False
 
 
 async def _spaces(

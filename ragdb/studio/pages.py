@@ -156,6 +156,7 @@ def environment() -> Environment:
         "count": count,
         "counted": counted,
         "score": score,
+        "drift": drift,
         "when": when,
         "brief": brief,
         "flowing": flowing,
@@ -204,6 +205,14 @@ def counted(number: int, word: str) -> str:
 
 def score(number: float | None) -> str:
     return "–" if number is None or math.isnan(number) else f"{number:.3f}"
+
+
+def drift(share: float | None) -> str:
+    """A deviation in whole percent with its sign, which none of zero has."""
+    if share is None:
+        return "–"
+    percent = round(100 * share)
+    return f"{percent:+} %".replace("-", "−") if percent else "0 %"
 
 
 def milliseconds(number: float | None) -> str:

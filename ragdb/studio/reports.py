@@ -144,6 +144,7 @@ def traffic(buckets: Sequence[rows.TrafficRow]) -> dict[str, Any]:
     return {
         "names": [row.bucket_at.strftime(form) for row in buckets],
         "asked": sum(asked),
+        "busiest": max(asked, default=0),
         "sums": sums,
         "asked_by": [
             series("found", "first", "found"),

@@ -14,11 +14,14 @@ import pytest
 import ragdb
 from ragdb.models.worker import Worker
 from ragdb.studio import runs as drawn
+from ragdb.studio.pages import drift
 from tests.http.conftest import Api
 from tests.studio.conftest import CASE, CASES, CLAIM, KERN, logged_in, report
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import httpx2 as httpx
 
     from tests.conftest import Run
 
@@ -238,6 +241,30 @@ def test_only_who_may_see_the_ledger_is_told_of_it(site: Api) -> None:
     with logged_in(site, "admin") as admin, logged_in(site, "reader") as reader:
         assert "entries sealed" in admin.get("/studio/health").text
         assert "Only admins and auditors see the ledger" in reader.get("/studio/health").text
+
+
+def test_health_counts_what_was_asked_a_moment_ago(site: Api) -> None:
+    def asked(client: httpx.Client) -> tuple[int, str]:
+        page = client.get("/studio/health").text
+        (number,) = re.findall(r"<dt>asked in 24 h</dt><dd>([\d,]+)", page)
+        return int(number.replace(",", "")), page
+
+    with logged_in(site, "admin") as admin, logged_in(site, "reader") as reader:
+        before, _ = asked(admin)
+        site("POST", "/api/search", {"query": "refunds", "corpora": ["docs"], "record": True})
+        # a role that may not count is told so
+        _, page = asked(reader)
+        assert "As counted last" in page
+        after, page = asked(admin)
+        assert after == before + 1
+        assert "As counted last" not in page
+        # the height of the chart is read without a pointer
+        assert re.search(r'<p class="top">\d+ retrievals</p>', page)
+
+
+def test_a_deviation_of_nothing_has_no_sign() -> None:
+    shown = {None: "–", 0.004: "0 %", -0.004: "0 %", 0.14: "+14 %", -0.14: "−14 %"}
+    assert {share: drift(share) for share in shown} == shown
 
 
 def test_hostile_names_are_texts_in_pages_and_in_the_report(site: Api) -> None:
