@@ -36,16 +36,16 @@ def flowing(text: str) -> str:
 
 def _code(lines: Sequence[str]) -> list[bool]:
     """Which lines are code: those within fences; all where others are indented as code is."""
-    fences = [found for line in lines if (found := FENCE.match(line))]
+    fences = [FENCE.match(line) for line in lines]
+    languages = [fence[1] for fence in fences if fence]
     # a text may begin within a fence: its first one names no language then, and ends it
-    is_in = bool(fences) and not fences[0][1] and (len(fences) == 1 or bool(fences[1][1]))
-    found = []
-    for line in lines:
-        is_fence = FENCE.match(line) is not None
-        found.append(is_in or is_fence)
-        is_in ^= is_fence
-    loose = (line for line, is_code in zip(lines, found, strict=True) if not is_code)
-    return [True] * len(lines) if any(map(INDENTED.match, loose)) else found
+    is_in = bool(languages) and not languages[0] and all(languages[1:2])
+    code = []
+    for fence in fences:
+        code.append(is_in or fence is not None)
+        is_in ^= fence is not None
+    loose = (line for line, is_code in zip(lines, code, strict=True) if not is_code)
+    return [True] * len(lines) if any(map(INDENTED.match, loose)) else code
 
 
 class Marks:
