@@ -14,12 +14,31 @@ LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\
 BAD_HEAD = """\
 HTTP/1.1 400 Bad Request\r
 connection: close\r
-content-type: application/json\r
+content-type: {kind}; charset=utf-8\r
 x-content-type-options: nosniff\r
 x-correlation-id: {id}\r
 content-length: {length}\r
 \r
 {body}"""
+
+
+# nothing of the question is in it, so that nothing has to be escaped
+LONG_ADDRESS = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>400 · ragdb studio</title>
+</head>
+<body>
+<h1>The question is too long</h1>
+<p>The address of a page has room for 64 KiB. Go back, and keep the words that matter; a long text
+is for a document, not for a question.</p>
+</body>
+</html>
+"""
 
 
 def with_head_timeout(seconds: float) -> type[H11Protocol]:
@@ -39,10 +58,15 @@ def with_head_timeout(seconds: float) -> type[H11Protocol]:
         def send_400_response(self, msg: str) -> None:
             """Answer a head that is none, in the form of every error and with its length.
 
+            What asks for a page of Studio is a browser, and gets a page.
+
             uvicorn's answer is text that ends where the connection does, and that end may come as
             a reset, because the rest of the request is not read.
             """
             correlation_id = str(uuid.uuid4())
+            if self.conn.trailing_data[0].startswith(b"GET /studio/"):
+                self._refuse(correlation_id, "text/html", LONG_ADDRESS)
+                return
             body = json.dumps(
                 {
                     "error": "the head of the request is not HTTP/1.1, or has more than 64 KiB",
@@ -51,7 +75,11 @@ def with_head_timeout(seconds: float) -> type[H11Protocol]:
                     "details": None,
                 }
             )
-            said = BAD_HEAD.format(id=correlation_id, length=len(body), body=body)
+            self._refuse(correlation_id, "application/json", body)
+
+        def _refuse(self, id: str, kind: str, body: str) -> None:
+            length = len(body.encode())
+            said = BAD_HEAD.format(kind=kind, id=id, length=length, body=body)
             self.transport.write(said.encode())
             self.transport.close()
 

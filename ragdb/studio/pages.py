@@ -45,6 +45,7 @@ VIEWS = (
     ("map", "Map", "m"),
     ("health", "Health", "h"),
 )
+LONGEST = 32_768  # characters of a question, as the database takes it
 OFFERED = 200  # corpora to choose from; a page of thousands takes long to load
 # what shows all corpora
 UNDIVIDED = ("evals", "health")
@@ -172,6 +173,7 @@ def environment() -> Environment:
         "chart": charts,
         "in_document": in_document,
         "target": target,
+        "longest": LONGEST,
     }
     return made
 

@@ -147,6 +147,15 @@ def test_a_head_that_is_none_is_answered_like_any_error(start: Start, sent: byte
     assert "64 KiB" in body["error"]
 
 
+def test_an_address_of_a_page_that_is_too_long_is_answered_by_a_page(start: Start) -> None:
+    with connected(start()) as sock:
+        with contextlib.suppress(ConnectionError):
+            sock.sendall(b"GET /studio/search?q=" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n")
+        status, page = answer(sock)
+    assert (status, page[:15]) == (400, b"<!doctype html>")
+    assert b"keep the words that matter" in page
+
+
 def test_a_head_that_does_not_end_is_left(start: Start, api: Api) -> None:
     hasty = start("--head-timeout", "1")
     with ExitStack() as stack:
