@@ -159,7 +159,8 @@ def register(app: FastAPI, server: Server) -> None:
     async def unavailable(request: Request, problem: Exception) -> Response:
         full = isinstance(problem, psycopg.errors.DiskFull)
         message = "the disk of the database is full" if full else "the database is not available"
-        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
+        hint = {"hint": "ask again in a moment; where it stays so, `ragdb doctor` says why"}
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
 
     @app.exception_handler(psycopg.InternalError)
     async def replaced(request: Request, problem: psycopg.Error) -> Response:

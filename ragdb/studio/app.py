@@ -68,11 +68,19 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
         back = sessions.sender(request)
         # who is in has the menu also where the request is refused before it is known who asks
         is_in = is_known or sessions.session_of(request) is not None
+        passes = status in (408, 429, 503)
         page = studio.page(
-            request, "error.html", status, code=status, problem=body, back=back, is_in=is_in
+            request,
+            "error.html",
+            status,
+            code=status,
+            problem=body,
+            back=back,
+            again=studio.here(request) if passes and request.method == "GET" else None,
+            is_in=is_in,
         )
         # who watches goes on once the database answers again
-        if status in (408, 429, 503) and request.query_params.get("every", "").isdecimal():
+        if passes and request.query_params.get("every", "").isdecimal():
             page.headers["Refresh"] = request.query_params["every"]
         return page
 

@@ -565,7 +565,12 @@ def test_a_database_that_is_gone_is_unavailable_until_it_is_back(start: Start) -
         db.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (name,)
         )
-        check(api("GET", "/capabilities"), 503, "SERVICE_UNAVAILABLE")
+        said = check(api("GET", "/capabilities"), 503, "SERVICE_UNAVAILABLE")
+        assert "`ragdb doctor`" in said["details"]["hint"]
+        page = api("GET", "/studio/map?q=a+b", Accept="text/html", Cookie="ragdb_session=x")
+        assert page.status == 503
+        assert '<a href="../studio/map?q=a+b">Try again</a>' in page.body
+        assert "<code>ragdb doctor</code>" in page.body
         assert api("GET", "/health/live", role=None).status == 200
         assert api("GET", "/health/ready", role=None).status == 503
         db.execute(f'alter database "{name}" allow_connections true')
