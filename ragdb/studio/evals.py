@@ -45,6 +45,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             after=after,
             runs=latest[:20],
             past=past,
+            known={run.run_id: run for run in latest},
         )
 
     @router.get("/evals/history")

@@ -114,6 +114,20 @@ def test_a_comparison_says_the_verdict_and_the_cases_that_differ(site: Api) -> N
         assert page.count('class="differs"') > 0
         assert "mean now" in page
         assert "A run itself says its hit rate over its assertions" in page
+        # which run is which, and the bounds of an interval, are read
+        for n, which in ((2, "now"), (1, "before")):
+            assert re.search(rf"{which}: .*run {n} &lt;u&gt;.*{CASES} cases passed", page)
+        assert re.search(r">[+-]\d\.\d{3} to [+-]\d\.\d{3}</span>", page)
+
+
+def test_each_view_of_an_eval_says_how_many_cases_passed(site: Api) -> None:
+    with logged_in(site) as client:
+        history = client.get(HISTORY).text
+        assert f"<span>{CASES} cases</span>" in history
+        differing = client.get(HISTORY + "&differs=true").text
+        assert re.search(rf"<span>\d+ of {CASES} cases differ</span>", differing)
+        for path in ("/studio/evals", runs(history)[0]):
+            assert re.search(rf"\d+ of {CASES} cases passed", client.get(path).text), path
 
 
 def test_an_unanswered_question_becomes_a_case_in_one_click(site: Api) -> None:
