@@ -52,9 +52,13 @@ UNDIVIDED = ("evals", "health")
 
 
 class Choice(list[rows.ListCorporaRow]):
-    """The corpora to choose from; where they are many, those that changed last, and how many."""
+    """The corpora to choose from; where they are many, those that changed last, and how many.
+
+    The manual is no choice, and `has_manual` says whether it is there.
+    """
 
     of_many: int | None = None
+    has_manual = False
 
 
 class Studio:
@@ -116,6 +120,7 @@ class Studio:
         if len(listed) > OFFERED:
             choice = shown(await db.list_corpora(count=OFFERED, by_change=True))
             choice.of_many = (await db.count_corpora(with_personal=False)).corpora
+        choice.has_manual = any(row.name == "system" for row in listed)
         if named:
             whole = [] if of_parts else await db.list_corpora(named, count=1)
             if whole and whole[0].name == named and whole[0].parts:

@@ -28,7 +28,7 @@
 
   function tell() {
     document.documentElement.classList.toggle("keyless", areOff);
-    if (button) button.textContent = areOff ? "Switch keys on" : "Switch keys off";
+    if (button) button.textContent = areOff ? "Switch shortcuts on" : "Switch shortcuts off";
   }
   if (button) {
     button.hidden = false;
