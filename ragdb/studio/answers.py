@@ -46,7 +46,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             corpora, _ = await studio.corpora(db, None)
             listed = await db.list_answers(corpus, None, 500 if wrong else count)
             gates = await db.list_gates(corpus, None, count)
-            unanswered = await db.list_unanswered(corpus, None, 30)
+            unanswered = await db.list_unanswered(corpus, None, count)
             evals = await studio.evals(db) if unanswered else []
         shown = [row for row in personal.served(listed) if not (wrong and row.is_verified)]
         return studio.page(
@@ -57,6 +57,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             answers=shown[:count],
             wrong=wrong,
             gates=personal.served(gates),
+            count=count,
+            is_cut=count <= max(map(len, (shown, gates, unanswered))),
             unanswered=personal.served(unanswered),
             evals=evals,
         )

@@ -63,6 +63,8 @@ def register(router: APIRouter, studio: Studio) -> None:
                 first = max(0, meant.ordinal - 3) if first == 0 else first
                 page = page or meant.page
                 marks, located = await _marked(db, corpus, meant, q, quote)
+            elif page is not None and first == 0:
+                first = await _first_of_page(db, corpus, document, page, found.chunks)
             chunks = await db.document_chunks(corpus, document, first, CHUNKS)
             versions = await db.document_versions(corpus, document)
             turns = await speakers(db, corpus, [one.chunk_id for one in chunks])
@@ -143,6 +145,24 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
             next=last,
             folders=_folders(prefix),
         )
+
+
+async def _first_of_page(
+    db: AsyncClient, corpus: str, document: str, page: int, chunks: int
+) -> int:
+    """The ordinal of the chunk before the first of a page, on which it may go on.
+
+    Chunks are in the order of their pages.
+    """
+    low, high = 0, chunks
+    while low < high:
+        middle = (low + high) // 2
+        (chunk,) = await db.document_chunks(corpus, document, middle, 1)
+        if (chunk.page or 0) < page:
+            low = middle + 1
+        else:
+            high = middle
+    return max(0, low - 1)
 
 
 def _begins(prefix: str) -> Jsonb | None:

@@ -105,7 +105,7 @@ class Studio:
     async def corpora(
         self, db: AsyncClient, named: str | None, of_parts: bool = True
     ) -> tuple[Choice, str | None]:
-        """The corpora to choose from, and the one that is meant: named, or the first.
+        """The corpora to choose from, and the one that is meant: named, or the first with a chunk.
 
         A view of corpora in one piece shows the first part of one that is made of parts.
         """
@@ -127,7 +127,8 @@ class Studio:
                 parts = [part.name for part in await db.list_parts(named) if not part.is_elsewhere]
                 return choice, parts[0] if parts else named
             return choice, self.server.served(named)
-        return choice, next((c.name for c in [*by_name, *choice]), None)
+        first = sorted([*by_name, *choice], key=lambda c: not c.chunks)
+        return choice, next((c.name for c in first), None)
 
     @staticmethod
     async def evals(db: AsyncClient, corpus: str | None = None) -> list[rows.ListEvalsRow]:

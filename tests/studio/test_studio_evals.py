@@ -237,6 +237,16 @@ def test_an_answer_shows_the_words_that_each_citation_stands_on(site: Api) -> No
         assert re.search("<blockquote.*<mark>refunds", client.get(sound).text)
 
 
+def test_a_list_of_answers_that_is_cut_says_so(site: Api) -> None:
+    with logged_in(site) as client:
+        assert "of each list" not in client.get("/studio/answers?corpus=docs").text
+        cut = client.get("/studio/answers?corpus=docs&count=1").text
+        assert "The latest 1 of each list." in cut
+        more = re.findall(r'href="([^"]+count=500)">', cut)
+        assert more == ["../studio/answers?corpus=docs&amp;count=500"]
+        assert "of each list" not in client.get(unescape(more[0].removeprefix(".."))).text
+
+
 def test_a_verdict_says_what_fell_short(site: Api) -> None:
     with psycopg.connect(site.dsn, autocommit=True) as db:
         db.execute("grant reader to current_user")

@@ -118,7 +118,7 @@ def test_the_map_asks_a_few_corpora_alone_whether_they_have_embeddings() -> None
 
 
 def test_a_choice_of_many_corpora_asks_the_database_for_a_page() -> None:
-    row = {"part_of": None, "parts": None, "moved_to": None}
+    row = {"part_of": None, "parts": None, "moved_to": None, "chunks": 1}
     listed = [SimpleNamespace(name=name, **row) for name in NAMES]
     db = AsyncMock()
     db.list_corpora.side_effect = lambda *_, count, by_change=False: (

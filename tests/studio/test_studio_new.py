@@ -46,3 +46,15 @@ def test_who_has_no_corpus_is_led_to_the_manual(fresh: Api) -> None:
         assert "There is no corpus yet" in page
         assert '<a href="../studio/search?corpus=system">search the manual</a>' in page
         assert client.get("/studio/search?corpus=system&q=ingest").text.count('class="card hit"')
+
+
+def test_a_view_begins_with_a_corpus_that_has_something(fresh: Api) -> None:
+    with ragdb.connect(fresh.dsn) as db:
+        db.create_corpus("announced")
+        db.create_corpus("filled")
+        db.put_text("filled", "a.md", "A zebra.")
+    with logged_in(fresh) as client:
+        for view in ("search", "documents", "slices", "map"):
+            assert '<option value="filled" selected>' in client.get(f"/studio/{view}").text, view
+        named = client.get("/studio/search?corpus=announced").text
+        assert '<option value="announced" selected>' in named

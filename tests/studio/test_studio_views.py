@@ -218,6 +218,20 @@ def test_a_citation_leads_to_the_marked_words_and_their_page(
         assert "does not say “<bdi>giraffes</bdi>”" in wrong
 
 
+def test_whoever_turns_the_page_reads_its_text(site: Api, ids: dict[str, str]) -> None:
+    where = {"corpus": "handbook", "document": ids["source"]}
+    with logged_in(site) as client:
+        for turned in (2, 3):
+            shown = page(client, "/studio/documents/show", **where, page=turned)
+            beside = [int(n) for n in re.findall(r"&amp;page=(\d+)#page\">page \d+</a>", shown)]
+            # what the page before ends with may go on
+            assert beside[0] == turned - 1
+            assert set(beside[1:]) == set(range(turned, max(beside) + 1))
+            assert "first=" not in shown.partition("<figcaption")[2]
+        last = page(client, "/studio/documents/show", **where, page=99)
+        assert last.count('class="cut') > 0
+
+
 def test_no_view_of_a_corpus_says_that_it_is_there(site: Api, ids: dict[str, str]) -> None:
     with ragdb.connect(site.dsn) as db:
         chunk = db.list_chunks("secret")[0].chunk_id
