@@ -167,6 +167,39 @@ def test_each_view_is_whole_and_has_nothing_to_press_when_it_is_printed(
     assert wrong == []
 
 
+# how much of its row a question has beside what makes it a case of an eval with a long name
+ROOM = """
+() => {
+  const row = document.querySelector(".question-row:has(form)");
+  row.querySelector("button").textContent = "w".repeat(150);
+  return row.querySelector("p").offsetWidth / row.offsetWidth;
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 1024])
+def test_a_question_has_room_beside_an_eval_with_a_long_name(
+    visit: Callable[..., BrowserContext], width: int
+) -> None:
+    page, wrong = watched(visit(viewport={"width": width, "height": 900}))
+    page.goto("/studio/answers?corpus=docs")
+    assert page.evaluate(ROOM) > 0.4
+    assert page.evaluate(TOO_WIDE) == []
+    assert wrong == []
+
+
+def test_a_choice_is_as_wide_as_what_is_chosen_may_be(
+    visit: Callable[..., BrowserContext],
+) -> None:
+    """The name of one corpus leaves no gap beside it."""
+    page, _ = watched(visit(viewport={"width": 1024, "height": 900}))
+    page.goto("/studio/search?corpus=docs")
+    ends = "e => e.getBoundingClientRect().right"
+    for label in page.locator(".options label:has(select)").all():
+        assert label.evaluate(ends) - label.locator("select").evaluate(ends) < 8
+    for button in page.locator(".who button").all():
+        assert button.evaluate("e => e.getClientRects().length && e.offsetHeight") < 32
+
+
 def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
     page, wrong = watched(visit())
     page.goto("/studio/search?corpus=docs")
