@@ -16,7 +16,7 @@ from ragdb.models.worker import Worker
 from ragdb.studio import runs as drawn
 from ragdb.studio.pages import drift
 from tests.http.conftest import Api
-from tests.studio.conftest import CASE, CASES, CLAIM, KERN, logged_in, report
+from tests.studio.conftest import CASE, CASES, CLAIM, KERN, WIDE, logged_in, report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,6 +192,19 @@ def test_a_challenge_says_which_broken_retrievers_an_eval_notices(site: Api) -> 
         assert 0 < len(apply) < len(broken)
         assert f"{sum(row.caught for row in apply)} of {len(apply)} noticed" in shown
         assert shown.count(">noticed</span>") == sum(row.caught for row in broken)
+
+
+def test_a_challenge_that_changes_nothing_is_no_success(site: Api) -> None:
+    with ragdb.connect(site.dsn) as db:
+        case = CASE.format(name="zebra", query="zebra", value="zebra")
+        db.apply_contract(KERN.format(rag="Void", corpus=WIDE) + case, "void")
+        db.connection.commit()
+        with logged_in(site, "admin") as admin:
+            form = {"csrf": csrf(admin.get("/studio/evals").text)}
+            page = admin.post("/studio/evals/challenge?rag=Void&eval=V", data=form).text
+        db.withdraw_contract("void")  # other tests count the evals of the site
+    assert "0 of 0" not in page
+    assert '<span class="badge warn">nothing to notice</span>' in page
 
 
 @pytest.mark.parametrize("path", ["evals", "answers", "health", "map?corpus=secret"])

@@ -48,8 +48,9 @@ def test_a_thumb_on_a_hit_is_recorded_on_the_same_search(site: Api) -> None:
             "bad", "<b>not</b> that", "ragdb studio", "reader", first["chunk_id"], "zebra",
             "lexical",
         )  # fmt: skip
-        trace = re.search(r"<code>([0-9a-f-]{36})</code>", answer.text)
+        trace = re.search(r'<a href="../studio/traces/([0-9a-f-]{36})">', answer.text)
         assert trace is not None
+        assert client.get(f"/studio/traces/{trace[1]}").status_code == 200
         on_trace = {"csrf": second["csrf"], "trace_id": trace[1], "verdict": "good"}
         assert client.post("/studio/feedback", data=on_trace).status_code == 303
         assert recorded(site)[len(before) + 1][:2] == ("good", None)
