@@ -58,7 +58,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             wrong=wrong,
             gates=personal.served(gates),
             count=count,
-            is_cut=count <= max(map(len, (shown, gates, unanswered))),
+            is_cut=any(len(one) >= count for one in (shown, gates, unanswered)),
             unanswered=personal.served(unanswered),
             evals=evals,
         )

@@ -145,6 +145,7 @@ def traffic(buckets: Sequence[rows.TrafficRow]) -> dict[str, Any]:
         "names": [row.bucket_at.strftime(form) for row in buckets],
         "asked": sum(asked),
         "busiest": max(asked, default=0),
+        "busiest_slices": max((row.under_slice for row in buckets), default=0),
         "sums": sums,
         "asked_by": [
             series("found", "first", "found"),

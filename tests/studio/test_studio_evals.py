@@ -325,6 +325,12 @@ def test_the_report_counts_what_the_database_counted(site: Api, tmp_path: Path) 
     assert f"<dt>retrievals</dt><dd>{row[0]}</dd>" in page
 
 
+def test_each_chart_of_a_report_says_how_high_it_is(site: Api, tmp_path: Path) -> None:
+    _, of_use = report(site, tmp_path)
+    page = of_use.read_text(encoding="utf-8")
+    assert page.count('<p class="top">') == page.count("<figcaption>") == 4
+
+
 def test_a_report_of_every_corpus_leaves_the_manual_out(clone: str, run: Run) -> None:
     with ragdb.connect(clone) as db:
         for corpus in ("docs", "system"):
