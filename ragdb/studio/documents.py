@@ -26,6 +26,7 @@ from ragdb.studio.turns import speakers
 Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 PAGE = 50
 CHUNKS = 40
+VERSIONS = 20
 LAST = "\U0010ffff"  # no character comes after it
 
 
@@ -66,7 +67,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             elif page is not None and first == 0:
                 first = await _first_of_page(db, corpus, document, page, found.chunks)
             chunks = await db.document_chunks(corpus, document, first, CHUNKS)
-            versions = await db.document_versions(corpus, document)
+            versions = await db.document_versions(corpus, document, VERSIONS + 1)
             turns = await speakers(db, corpus, [one.chunk_id for one in chunks])
             drawn, sought = None, []
             if page is not None and found.media_type == "application/pdf":
@@ -81,7 +82,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             turns=turns,
             first=first,
             most=CHUNKS,
-            versions=versions,
+            versions=versions[:VERSIONS],
+            has_older=len(versions) > VERSIONS,
             meant=meant,
             quote=quote,
             located=located,

@@ -232,6 +232,20 @@ def test_whoever_turns_the_page_reads_its_text(site: Api, ids: dict[str, str]) -
         assert last.count('class="cut') > 0
 
 
+def test_versions_that_are_not_shown_are_not_left_out_of_what_is_said(site: Api) -> None:
+    def shown() -> str:
+        with logged_in(site) as client:
+            return page(client, "/studio/documents/show", corpus="rewritten", document="a.md")
+
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("rewritten")
+        for n in range(20):
+            db.put_text("rewritten", "a.md", f"Version {n}.")
+        assert "<summary>1 source, 20 versions</summary>" in shown()
+        db.put_text("rewritten", "a.md", "One more.")
+    assert "<summary>1 source, the latest 20 versions</summary>" in shown()
+
+
 def test_no_view_of_a_corpus_says_that_it_is_there(site: Api, ids: dict[str, str]) -> None:
     with ragdb.connect(site.dsn) as db:
         chunk = db.list_chunks("secret")[0].chunk_id
