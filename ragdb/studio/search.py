@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -70,6 +70,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             columns: dict[str, list[Card]] = {}
             turns: dict[str, rows.ListTurnsRow] = {}
             notes: list[str] = []
+            said: dict[str, list[str]] = {}
             meant = waiting = None
             embedder = await db.corpus_embedder(chosen) if chosen is not None else None
             usual = await _lexical_part(db, embedder)
@@ -80,16 +81,13 @@ def register(router: APIRouter, studio: Studio) -> None:
             if chosen is not None and q.strip():
                 evals = await studio.evals(db, chosen)
                 waiting = embedder is not None and not await db.prepare_query(chosen, q)
-                with heard(db.connection) as notes:
-                    columns = await _columns(db, chosen, q, k, part, asked)
+                columns, said = await _columns(db, chosen, q, k, part, asked)
                 turns = await speakers(
                     db, chosen, [card.hit.chunk_id for found in columns.values() for card in found]
                 )
-                if any(columns.values()):
-                    # what is said of one mode the columns show
-                    is_of_all = len(columns) > 1 or embedder is None
-                    said = Counter(notes if is_of_all else [])
-                    notes = [note for note, times in said.items() if times == len(columns)]
+                # what is said of one mode stands in its column
+                if not any(columns.values()) or len(columns) > 1 or embedder is None:
+                    notes = _common(said.values())
                 meant = await db.did_you_mean(chosen, q, syntax)
         return studio.page(
             request,
@@ -107,6 +105,10 @@ def register(router: APIRouter, studio: Studio) -> None:
             meant=meant,
             waiting=waiting,
             notes=[spoken(request, note) for note in notes],
+            said={
+                mode: [spoken(request, note) for note in told if note not in notes]
+                for mode, told in said.items()
+            },
             unmeant=not notes
             and embedder is not None
             and not is_bare
@@ -190,16 +192,20 @@ async def _lexical_part(db: AsyncClient, embedder: rows.Embedders | None) -> flo
 
 async def _columns(
     db: AsyncClient, corpus: str, query: str, k: int, weight: float, asked: dict[str, Any]
-) -> dict[str, list[Card]]:
-    """What each mode finds, first that of a search which names none.
+) -> tuple[dict[str, list[Card]], dict[str, list[str]]]:
+    """What each mode finds, first that of a search which names none, and what is said of it.
 
     Only words are compared where nobody can embed the query.
     """
-    best = await db.search(corpus, query, k, **asked)
-    found = {best[0].mode if best else "lexical": best}
+    with heard(db.connection) as notes:
+        best = await db.search(corpus, query, k, **asked)
+    first = best[0].mode if best else "lexical"
+    found, said = {first: best}, {first: notes}
     if MODES[0] in found:
         for mode in MODES[1:]:
-            found[mode] = await db.search(corpus, query, k, mode, **asked)
+            with heard(db.connection) as notes:
+                found[mode] = await db.search(corpus, query, k, mode, **asked)
+            said[mode] = notes
     # one chunk may stand in each column
     ids = list({hit.chunk_id: None for hits in found.values() for hit in hits})
     syntax = asked["syntax"]
@@ -208,10 +214,17 @@ async def _columns(
     if ids:
         for row in await db.explain_scores(corpus, query, ids, "lexical", syntax=syntax):
             terms[row.chunk_id].append(row)
-    return {
+    cards = {
         mode: [_card(hit, weight, texts[hit.chunk_id], terms[hit.chunk_id]) for hit in hits]
         for mode, hits in found.items()
     }
+    return cards, said
+
+
+def _common(said: Iterable[list[str]]) -> list[str]:
+    """What is said of each of some searches."""
+    first, *others = said
+    return [note for note in dict.fromkeys(first) if all(note in other for other in others)]
 
 
 async def marked(

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from psycopg.types.json import Jsonb
 
 import ragdb
+from ragdb.models.worker import Worker
 from ragdb.server import static
 from ragdb.studio.pages import brief, visible
 from ragdb.studio.texts import flowing
@@ -540,6 +541,19 @@ def test_a_phrase_that_no_chunk_has_is_said(site: Api) -> None:
         some = page(client, "/studio/search", corpus="hostile", q='"the zebra"', syntax="web")
         assert some.count("is looked for without") == 1
         assert 'class="card hit"' in some
+
+
+def test_why_one_mode_finds_nothing_stands_in_its_column(site: Api) -> None:
+    with ragdb.connect(site.dsn) as db:
+        db.prepare_query("vectors", "the of and")
+    Worker(site.dsn).run(until="empty")
+    with logged_in(site) as client:
+        shown = page(client, "/studio/search", corpus="vectors", q="the of and")
+    assert "hybrid: by both" in shown
+    words = shown.partition("lexical: by words")[2].partition("</section>")[0]
+    assert "has no word to search for" in words
+    assert "Nothing matches" not in words
+    assert shown.count("has no word to search for") == 1
 
 
 def test_a_search_is_the_same_through_the_doors_that_its_page_names(site: Api) -> None:
