@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
+from psycopg.errors import InsufficientPrivilege, QueryCanceled, ReadOnlySqlTransaction
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated import rows
@@ -62,11 +62,11 @@ def register(router: APIRouter, studio: Studio) -> None:
 
 
 async def _count(studio: Studio, request: Request) -> bool:
-    """Count what was recorded since the last count, where the role may.
+    """Count what was recorded since the last count, where the role may and the time is enough.
 
     In a transaction of its own, since others who count wait for its end.
     """
-    with suppress(InsufficientPrivilege, ReadOnlySqlTransaction):
+    with suppress(InsufficientPrivilege, ReadOnlySqlTransaction, QueryCanceled):
         async with studio.transaction(request) as db:
             await db.refresh_rollups()
             return True

@@ -15,7 +15,7 @@ import ragdb
 from ragdb.models.worker import Worker
 from ragdb.studio import runs as drawn
 from ragdb.studio.pages import drift
-from tests.http.conftest import Api
+from tests.http.conftest import Api, served
 from tests.studio.conftest import CASE, CASES, CLAIM, KERN, WIDE, logged_in, report
 
 if TYPE_CHECKING:
@@ -297,6 +297,20 @@ def test_health_counts_what_was_asked_a_moment_ago(site: Api) -> None:
         assert "As counted last" not in page
         # the height of the chart is read without a pointer
         assert re.search(r'<p class="top">\d+ retrievals</p>', page)
+
+
+def test_health_is_shown_while_others_count(site: Api) -> None:
+    asked = {"query": "refunds", "corpora": ["docs"], "record": True}
+    with (
+        served(site.dsn, site.tokens, "--timeout", "1") as hasty,
+        logged_in(hasty, "admin") as admin,
+        psycopg.connect(site.dsn) as other,
+    ):
+        other.execute("select ragdb_internal.hold('rollups')")
+        assert site("POST", "/api/search", asked).status == 200
+        page = admin.get("/studio/health")
+    assert page.status_code == 200, page.text
+    assert "As counted last" in page.text
 
 
 def test_a_deviation_of_nothing_has_no_sign() -> None:
