@@ -75,8 +75,14 @@ begin atomic
         from ragdb.key_events e left join ragdb.signing_keys k on k.key_id = e.key_id) e
     where e.hash <> e.actual or e.previous <> e.before or e.event_no <> e.place
       or e.mac <> e.by_key
-      -- who makes a key has its secret
-      or e.mac is null and e.kind in ('created', 'registered', 'imported')
+      -- who makes a key has its secret, and so has who does anything with one that is kept here; a
+      -- copy that came without it has it by an import
+      or e.mac is null and (e.kind in ('created', 'registered', 'imported')
+        or e.is_inside
+          and exists (select from ragdb.signing_secrets s where s.key_id = e.key_id)
+          and not exists (
+            select from ragdb.key_events i
+            where i.key_id = e.key_id and i.kind = 'imported' and i.event_no > e.event_no))
     order by e.event_no;
 end;
 

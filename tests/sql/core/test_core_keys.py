@@ -315,6 +315,31 @@ def test_events_of_keys_are_a_chain_that_nobody_edits(signed: Connection) -> Non
             assert signed.execute("select * from ragdb_internal.key_findings()").fetchall(), edit
 
 
+def test_an_event_of_a_key_whose_secret_is_here_is_signed(signed: Connection) -> None:
+    signed.execute("select ragdb.create_signing_key('k2')")
+    signed.execute("select ragdb.revoke_signing_key('k1')")
+    signed.execute("alter table ragdb.key_events disable trigger all")
+    for number in range(1, 5):
+        with signed.transaction(force_rollback=True):
+            signed.execute("update ragdb.key_events set mac = null where event_no = %s", (number,))
+            assert [detail.split()[1] for (detail,) in signed.execute(
+                "select detail from ragdb_internal.key_findings()")] == [str(number)]  # fmt: skip
+
+
+def test_what_was_done_with_a_key_in_a_copy_without_its_secret_is_not_signed(
+    signed: Connection,
+) -> None:
+    kept = one(signed, "select * from ragdb.export_signing_keys()")
+    signed.execute("delete from ragdb.signing_secrets")
+    signed.execute("select ragdb.revoke_signing_key('k1')")
+    found = "select * from ragdb_internal.key_findings()"
+    assert signed.execute(found).fetchall() == []
+    signed.execute(
+        "select ragdb.import_signing_key(%(key_id)s, %(secret)s, %(state)s, %(created_at)s)", kept
+    )
+    assert signed.execute(found).fetchall() == []
+
+
 # ── attack 21 ───────────────────────────────────────────────────────────────────────────────────
 
 
