@@ -22,13 +22,14 @@ end $$;
 -- what makes tables hand on, hide or lose rows is never installed. A revision empties the table.
 with present as materialized (
   select p.* from ragdb_internal.present_code() p
-    where p.kind not in ('child table', 'unlogged table', 'rule', 'row security')
+    where p.kind not in ('child table', 'unlogged table', 'rule', 'row security',
+      'default privileges')
 ),
 gone as (
   delete from ragdb.installed_code i
     where not exists (
         select from present p where p.kind = i.kind and p.identity = i.identity)
-      and (i.kind not in ('column', 'constraint', 'index')
+      and (i.kind not in ('column', 'columns', 'constraint', 'index')
         -- the constraint of a trigger
         or exists (select from ragdb.installed_code t
           where t.kind = 'trigger' and t.identity = i.identity))

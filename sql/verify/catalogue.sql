@@ -29,9 +29,9 @@ begin atomic
     where a.grantee <> g.owner group by 2;
 end;
 
--- Returns the rules on tables of ragdb that are not those of views, and the tables with row
--- security. There are none as it is installed. Either takes rows out of what a function writes or
--- reads.
+-- Returns the rules on tables of ragdb that are not those of views, the tables with row security,
+-- and the rights that others get to tables to come. There are none as it is installed. The first
+-- two take rows out of what a function writes or reads.
 create or replace function ragdb_internal.present_rules()
 returns table (kind text, identity text, hash bytea)
 language sql stable parallel safe
@@ -40,12 +40,21 @@ begin atomic
   select 'rule', r.rulename || ' on ' || c.oid::regclass, ''::bytea
     from pg_catalog.pg_rewrite r join pg_catalog.pg_class c on c.oid = r.ev_class
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
-      and r.rulename <> '_RETURN'
+      and r.ev_type <> '1' -- any rule may have the name of those of views, which are on select
   union all
   select 'row security', 'of ' || c.oid::regclass, ''::bytea
     from pg_catalog.pg_class c
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
-      and (c.relrowsecurity or c.relforcerowsecurity);
+      and (c.relrowsecurity or c.relforcerowsecurity)
+  union all
+  select distinct 'default privileges', pg_catalog.concat_ws(' in ',
+      'of ' || d.defaclrole::regrole, nullif(d.defaclnamespace, 0)::regnamespace), ''::bytea
+    from pg_catalog.pg_default_acl d cross join lateral pg_catalog.aclexplode(d.defaclacl) a
+    where a.grantee <> d.defaclrole and d.defaclobjtype in ('r', 'S', 'f')
+      and (d.defaclrole::regrole::text = 'ragdb_owner' and d.defaclnamespace = 0
+        or d.defaclnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi'))
+      -- which PostgreSQL gives where nothing else is said
+      and (d.defaclobjtype, a.grantee) <> ('f', 0);
 end;
 
 -- Returns what an aggregate is made of, which PostgreSQL does not write as it does a function.
@@ -56,6 +65,25 @@ begin atomic
   select pg_catalog.concat_ws(' ', a.aggtransfn, a.aggfinalfn, a.aggcombinefn,
       pg_catalog.format_type(a.aggtranstype, null), a.agginitval)
     from pg_catalog.pg_aggregate a where a.aggfnoid::oid = aggregate_definition.aggregate;
+end;
+
+-- Tells whether a trigger is one by which PostgreSQL holds a foreign key. Its name and what its row
+-- says of it prove nothing.
+create or replace function ragdb_internal.is_of_constraint(trigger pg_catalog.pg_trigger)
+returns boolean
+language sql stable parallel safe
+return (trigger).tgisinternal and (trigger).tgfoid < 16384 and exists (
+  select from pg_catalog.pg_proc p
+  where p.oid = (trigger).tgfoid and pg_catalog.starts_with(p.proname, 'RI_FKey_'));
+
+-- Returns the triggers by which PostgreSQL holds a foreign key; null for other constraints.
+create or replace function ragdb_internal.constraint_triggers("constraint" oid) returns text
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.string_agg(w.what, ',' order by w.what collate "C")
+    from pg_catalog.pg_trigger t cross join lateral pg_catalog.concat_ws(' ',
+        t.tgrelid::regclass, t.tgfoid::regproc, t.tgtype) w (what)
+    where t.tgconstraint = constraint_triggers."constraint" and t.tgisinternal;
 end;
 
 -- Returns the functions, views, triggers, constraints, columns, indexes, rules and grants of ragdb,
@@ -89,11 +117,13 @@ begin atomic
   select 'trigger', t.tgname || ' on ' || t.tgrelid::regclass, pg_catalog.sha256(
       ragdb_internal.utf8(pg_catalog.pg_get_triggerdef(t.oid) || t.tgenabled::text))
     from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
-    where c.relnamespace::regnamespace::text = 'ragdb' and not t.tgisinternal
-      and not c.relispartition
+    where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
+      and not ragdb_internal.is_of_constraint(t)
   union all
   select 'constraint', k.conname || ' on ' || k.conrelid::regclass, pg_catalog.sha256(
-      ragdb_internal.utf8(pg_catalog.pg_get_constraintdef(k.oid) || k.convalidated::text))
+      ragdb_internal.utf8(pg_catalog.concat(pg_catalog.pg_get_constraintdef(k.oid),
+        k.convalidated, ragdb_internal.index_state(k.conindid),
+        ragdb_internal.constraint_triggers(k.oid))))
     from pg_catalog.pg_constraint k join pg_catalog.pg_class c on c.oid = k.conrelid
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and k.contype <> 'n'
@@ -110,7 +140,7 @@ begin atomic
 end;
 
 -- Returns what differs from what was installed; is_elsewhere where that is how another server
--- differs: PostgreSQL's own functions, in a restored copy, whose functions have other numbers.
+-- differs: what PostgreSQL and pgvector do, in a restored copy, whose functions have other numbers.
 create or replace function ragdb_internal.code_changes()
 returns table (kind text, identity text, finding text, is_elsewhere boolean)
 language sql stable parallel safe
@@ -118,7 +148,8 @@ begin atomic
   select coalesce(p.kind, i.kind), coalesce(p.identity, i.identity),
       case when i.hash is null then 'it was added' when p.hash is null then 'it is missing'
         else 'it was changed' end,
-      p.kind = 'functions' and not exists (select from ragdb.installed_code s
+      (p.identity = 'of PostgreSQL' or p.kind = 'extension') and not exists (
+        select from ragdb.installed_code s
         where s.identity = 'ragdb_internal.present_code()'
           and s.object_id = 'ragdb_internal.present_code()'::regprocedure::oid::bigint)
     from ragdb.installed_code i full join ragdb_internal.present_code() p
@@ -130,9 +161,11 @@ end;
 create or replace function ragdb_internal.code_advice(kind text, finding text) returns text
 language sql immutable parallel safe
 return case
-  when code_advice.kind in ('child table', 'unlogged table', 'rule', 'row security')
-    then 'take it away again (alter table, drop rule); find out who put it there'
-  when code_advice.kind in ('column', 'constraint', 'index')
+  when code_advice.kind in ('child table', 'unlogged table', 'rule', 'row security',
+      'default privileges')
+    then 'take it away again (alter table, drop rule, alter default privileges); find out who put '
+      'it there'
+  when code_advice.kind in ('column', 'columns', 'constraint', 'index')
       and code_advice.finding <> 'it was added'
     then 'put it back as a new database of this version has it; find out who changed it'
   else 'ragdb init --force installs what this version has; find out who changed it' end;
@@ -153,11 +186,12 @@ begin
       'they were installed by another version of PostgreSQL, and are not compared',
       'ragdb init --force installs them again')::ragdb.finding])::ragdb_internal.verified;
   end if;
-  -- a right that the DBA gave to a role of their own, their index, or another build of
-  -- PostgreSQL, is for a person to judge
+  -- a right that the DBA gave to a role of their own, their index, another build of PostgreSQL or
+  -- another version of pgvector is for a person to judge
   select coalesce(array_agg(row('code', case
           when c.kind = 'grant' and c.identity !~ ' public$'
             or c.kind = 'index' and c.finding = 'it was added' or c.is_elsewhere
+            or c.kind = 'extension' and c.finding <> 'it was changed'
           then 'warning' else 'error' end, c.kind || ' ' || c.identity, c.finding,
           ragdb_internal.code_advice(c.kind, c.finding))::ragdb.finding
         order by c.kind, c.identity), '{}')

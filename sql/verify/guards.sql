@@ -1,55 +1,5 @@
 -- Triggers, owners and rights: what holds everybody else off the rows of evidence.
 
--- Returns the triggers that every partition of a table must have: the function with its arguments,
--- whether it always fires, on what, and its condition. A trigger fires on what its type says (bits
--- of pg_trigger.tgtype), and another of its name may fire on less. What keeps the past of
--- embeddings is that of chunks.
-create or replace function ragdb_internal.partition_guards()
-returns table (parent text, name text, function regprocedure, enabled "char", type integer,
-  condition text, arguments bytea)
-language sql stable parallel safe
-begin atomic
-  select p.parent, g.*, ''::bytea from pg_catalog.unnest(ragdb_internal.partitioned()) p (parent)
-    cross join lateral (values
-      ('rows_are_append_only', 'ragdb_internal.refuse_change()'::regprocedure, 'A'::"char", 27,
-        null),
-      ('table_is_append_only', 'ragdb_internal.refuse_change()', 'A', 34, null)) g
-  union all
-  select 'retrieval_traces', 'admissibility_is_proved', 'ragdb_internal.check_admissible()', 'O',
-    7, 'WHEN (new.is_admissible) EXECUTE', ''
-  union all
-  select 'chunk_embeddings', t.tgname, t.tgfoid::regprocedure, t.tgenabled, 29,
-    pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE'),
-    'embedding\000'
-    from pg_catalog.pg_trigger t
-    where t.tgrelid = 'ragdb.chunks'::regclass and t.tgname = 'past_is_kept';
-end;
-
--- Looks for triggers of partitions that are missing, switched off, or fire on less than they did.
-create or replace function ragdb_internal.guard_findings() returns setof ragdb.finding
-language sql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set quote_all_identifiers = off -- as conditions are compared
-begin atomic
-  select 'triggers', 'error', 'ragdb.' || c.relname, 'trigger ' || g.name || ' is ' || case
-      when t.oid is null then 'missing'
-      when t.tgenabled not in (g.enabled, 'A') then 'switched off' else 'not what it was' end,
-    'ragdb init --force puts it back; find out who took it'
-    from ragdb_internal.partition_guards() g
-      join pg_catalog.pg_class o on o.relname = g.parent
-        and o.relnamespace = 'ragdb'::regnamespace
-      join pg_catalog.pg_inherits i on i.inhparent = o.oid
-      join pg_catalog.pg_class c on c.oid = i.inhrelid
-      left join pg_catalog.pg_trigger t on t.tgrelid = c.oid and t.tgname = g.name
-        and t.tgfoid = g.function
-    where t.oid is null or t.tgenabled not in (g.enabled, 'A') or t.tgtype <> g.type
-      or t.tgattr <> ''::int2vector or t.tgargs <> g.arguments
-      -- null for one that went, with its table, after this snapshot was taken
-      or pg_catalog.pg_get_triggerdef(t.oid) is not null
-        and pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE')
-          is distinct from g.condition;
-end;
-
 -- Looks for foreign keys that are off, and for settings that switch triggers off.
 create or replace function ragdb_internal.trigger_findings() returns setof ragdb.finding
 language sql stable parallel safe
@@ -73,71 +23,6 @@ begin atomic
     'session_replication_role is set, which switches ordinary triggers off',
     'alter … reset session_replication_role'
     where pg_catalog.current_setting('session_replication_role') <> 'origin';
-end;
-
--- Looks for triggers of partitions beside those that they must have, whatever function they call: a
--- function of ragdb that is called before a row goes in may keep it out.
-create or replace function ragdb_internal.added_triggers() returns setof ragdb.finding
-language sql stable parallel safe
-begin atomic
-  select 'triggers', 'error', c.oid::regclass::text, 'trigger ' || t.tgname || ' was added',
-    'drop it; find out who made it'
-    from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
-      join pg_catalog.pg_inherits i on i.inhrelid = c.oid
-    where c.relnamespace = 'ragdb'::regnamespace and c.relispartition and not t.tgisinternal
-      and not exists (
-        select from ragdb_internal.partition_guards() g
-        where g.name = t.tgname and i.inhparent = ('ragdb.' || g.parent)::regclass);
-end;
-
--- Looks for partitions without their key, or whose index does not keep it. The ledger has an id
--- once: of two rows of one id it compares one.
-create or replace function ragdb_internal.unkeyed_partitions() returns setof ragdb.finding
-language sql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set quote_all_identifiers = off -- as definitions are compared
-begin atomic
-  select 'triggers', 'error', 'ragdb.' || c.relname,
-    'its key is missing, and a row may be there twice',
-    'alter table … add primary key (' || k.columns || '); find out who took it'
-    from (
-      select p.parent, ragdb_internal.partition_key(p.parent) as columns
-        from pg_catalog.unnest(ragdb_internal.partitioned()) p (parent)
-      union all
-      select 'chunk_embeddings', 'corpus_id, chunk_no') k
-      join pg_catalog.pg_inherits i on i.inhparent = ('ragdb.' || k.parent)::regclass
-      join pg_catalog.pg_class c on c.oid = i.inhrelid
-    where not exists (
-      select from pg_catalog.pg_constraint o
-        join pg_catalog.pg_index x on x.indexrelid = o.conindid
-      where o.conrelid = c.oid and o.contype = 'p' and x.indisunique and x.indisready
-        -- null for one that went, with its table, after this snapshot was taken
-        and coalesce(pg_catalog.pg_get_constraintdef(o.oid) = 'PRIMARY KEY (' || k.columns || ')',
-          true));
-end;
-
--- Looks for partitions outside of the schema, whose rules, row security and grants no check sees,
--- and for tables of which an edit of the catalogue says that they have no triggers or no indexes:
--- PostgreSQL looks for none then.
-create or replace function ragdb_internal.hidden_findings() returns setof ragdb.finding
-language sql stable parallel safe
-begin atomic
-  select 'triggers', 'error', c.oid::regclass::text,
-    'it is a partition of ' || i.inhparent::regclass || ' in another schema',
-    'alter table … set schema ragdb; find out who moved it'
-    from pg_catalog.pg_inherits i
-      join pg_catalog.pg_class o on o.oid = i.inhparent and o.relnamespace = 'ragdb'::regnamespace
-      join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relnamespace <> o.relnamespace
-  union all
-  select 'triggers', 'error', c.oid::regclass::text,
-    'the catalogue says that it has no triggers or no indexes, and it has some',
-    'set relhastriggers and relhasindex of pg_class to true; find out who edited it'
-    from pg_catalog.pg_class c
-    where c.relnamespace = 'ragdb'::regnamespace and (
-      not c.relhastriggers and exists (
-        select from pg_catalog.pg_trigger t where t.tgrelid = c.oid)
-      or not c.relhasindex and exists (
-        select from pg_catalog.pg_index x where x.indrelid = c.oid));
 end;
 
 -- Looks for roles that can do what ragdb grants to nobody.
@@ -220,7 +105,8 @@ return row(1, null, array(
       union all select m from ragdb_internal.trigger_findings() m
       union all select a from ragdb_internal.added_triggers() a
       union all select k from ragdb_internal.unkeyed_partitions() k
-      union all select h from ragdb_internal.hidden_findings() h) t (f) order by t.f))
+      union all select h from ragdb_internal.hidden_findings() h
+      union all select r from ragdb_internal.refusing_partitions() r) t (f) order by t.f))
   ::ragdb_internal.verified;
 
 -- Looks at owners, grants on partitions, rights to corpora, bindings and tokens against the events

@@ -1,8 +1,17 @@
 -- What else decides what is stored and read: columns with their defaults, indexes, tables that hand
--- their rows on, what PostgreSQL itself does, and settings that sessions begin with.
+-- their rows on, and settings that sessions begin with.
 
--- Returns the columns of the tables of ragdb, with type, default and whether null is refused, and
--- their indexes but those of constraints.
+-- Returns how an index keeps what it says, which its definition does not tell: one that PostgreSQL
+-- does not write to refuses nothing.
+create or replace function ragdb_internal.index_state(index oid) returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.concat(x.indisunique, x.indisvalid, x.indisready, x.indislive)
+    from pg_catalog.pg_index x where x.indexrelid = index_state.index);
+
+-- Returns the columns of the tables of ragdb, with type, default and whether null is refused, their
+-- indexes but those of constraints, and the order of the columns of tables and types: two that have
+-- each other's name are as they were otherwise.
 create or replace function ragdb_internal.present_columns()
 returns table (kind text, identity text, hash bytea)
 language sql stable parallel safe
@@ -18,10 +27,19 @@ begin atomic
       and not c.relispartition and a.attnum > 0 and not a.attisdropped
   union all
   select 'index', i.indexrelid::regclass::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_indexdef(i.indexrelid) || i.indisvalid::text))
+      pg_catalog.pg_get_indexdef(i.indexrelid) || ragdb_internal.index_state(i.indexrelid)))
     from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indrelid
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
-      and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
+      and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)
+  union all
+  select 'columns', 'of ' || c.oid::regclass, pg_catalog.sha256(ragdb_internal.utf8(
+      pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attname, a.atttypid::regtype), ','
+        order by a.attnum)))
+    from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal')
+      and c.relkind in ('r', 'p', 'c') and not c.relispartition and a.attnum > 0
+      and not a.attisdropped
+    group by c.oid;
 end;
 
 -- Returns the tables that hand their rows on to those of ragdb, and those that are not logged:
@@ -40,39 +58,6 @@ begin atomic
     from pg_catalog.pg_class c
     where c.relnamespace::regnamespace::text = 'ragdb' and c.relkind = 'r'
       and c.relpersistence <> 'p';
-end;
-
--- Returns the functions of PostgreSQL as one, and functions, operators and casts that were put
--- beside its own and are not of an extension. Functions of ragdb look names up there first. What
--- initdb made has an oid below 16384.
-create or replace function ragdb_internal.present_builtins()
-returns table (kind text, identity text, hash bytea)
-language sql stable parallel safe
-set search_path = pg_catalog, pg_temp
-begin atomic
-  select 'functions', 'of PostgreSQL', pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.string_agg(pg_catalog.concat_ws(' ', p.oid, p.prolang, p.prosrc, p.probin,
-        p.prosqlbody, p.proconfig, p.proisstrict, p.provolatile, p.prosupport::oid), ','
-        order by p.oid)))
-    from pg_catalog.pg_proc p
-    where p.pronamespace::regnamespace::text = 'pg_catalog' and p.oid < 16384
-  union all
-  select a.kind, a.identity, ''
-    from (
-      select 'function', p.oid::regprocedure::text, 'pg_catalog.pg_proc'::regclass, p.oid
-        from pg_catalog.pg_proc p where p.pronamespace::regnamespace::text = 'pg_catalog'
-      union all
-      select 'operator', o.oid::regoperator::text, 'pg_catalog.pg_operator'::regclass, o.oid
-        from pg_catalog.pg_operator o where o.oprnamespace::regnamespace::text = 'pg_catalog'
-      union all
-      select 'cast', pg_catalog.concat_ws(' ', k.castsource::regtype, 'as', k.casttarget::regtype),
-          'pg_catalog.pg_cast'::regclass, k.oid
-        from pg_catalog.pg_cast k
-        where k.castsource::oid < 16384 and k.casttarget::oid < 16384
-      ) a (kind, identity, class, oid)
-    where a.oid >= 16384 and not exists (
-      select from pg_catalog.pg_depend d
-      where d.classid = a.class and d.objid = a.oid and d.deptype = 'e');
 end;
 
 -- Returns the settings that roles and databases keep for sessions in this database, each as
