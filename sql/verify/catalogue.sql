@@ -79,12 +79,11 @@ return (trigger).tgisinternal and (trigger).tgfoid < 16384 and exists (
 -- Returns the triggers by which PostgreSQL holds a foreign key; null for other constraints.
 create or replace function ragdb_internal.constraint_triggers("constraint" oid) returns text
 language sql stable parallel safe
-begin atomic
+return (
   select pg_catalog.string_agg(w.what, ',' order by w.what collate "C")
     from pg_catalog.pg_trigger t cross join lateral pg_catalog.concat_ws(' ',
         t.tgrelid::regclass, t.tgfoid::regproc, t.tgtype) w (what)
-    where t.tgconstraint = constraint_triggers."constraint" and t.tgisinternal;
-end;
+    where t.tgconstraint = constraint_triggers."constraint" and t.tgisinternal);
 
 -- Returns the functions, views, triggers, constraints, columns, indexes, rules and grants of ragdb,
 -- and what was put beside them, each with the SHA-256 of its definition. Functions as their own

@@ -150,9 +150,10 @@ begin atomic
   select c.kind, 'of PostgreSQL', pg_catalog.sha256(ragdb_internal.utf8(
       pg_catalog.string_agg(c."row", ',' order by c."row" collate "C")))
     from (
-      select * from ragdb_internal.postgresql_calls()
+      -- sorted by that, in a third of the time that the language of the database takes
+      select p.kind collate "C" as kind, p."row" from ragdb_internal.postgresql_calls() p
       union all
-      select * from ragdb_internal.initdb_calls()) c
+      select i.kind, i."row" from ragdb_internal.initdb_calls() i) c
     group by c.kind
   union all
   select 'extension', 'vector ' || ragdb_internal.pgvector_version(), pg_catalog.sha256(

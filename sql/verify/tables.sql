@@ -33,8 +33,8 @@ begin atomic
       and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)
   union all
   select 'columns', 'of ' || c.oid::regclass, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attname, a.atttypid::regtype), ','
-        order by a.attnum)))
+      pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attname,
+        case c.relkind when 'c' then a.atttypid::regtype end), ',' order by a.attnum)))
     from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal')
       and c.relkind in ('r', 'p', 'c') and not c.relispartition and a.attnum > 0
