@@ -12,13 +12,28 @@ language sql stable parallel safe
 return case when exists (select from ragdb.access_events e
     where e.corpus_id is null and e.kind = 'drop_events') then 'warning' else 'error' end;
 
--- Tells whether what a role has may be what another held, which was bound to it.
-create or replace function ragdb_internal.was_bound_to(role text) returns boolean
+-- Returns the roles, quoted, that events bound to a role, or to one that was bound to it.
+create or replace function ragdb_internal.roles_bound_to(role text) returns setof text
 language sql stable parallel safe
-return exists (
-  select from ragdb.access_events e where e.corpus_id is null and e.kind = 'bind_role'
-    and pg_catalog.right(e.what, pg_catalog.length(was_bound_to.role) + 6)
-      = ' to ' || ragdb_internal.quote(was_bound_to.role));
+begin atomic
+  with recursive bound (name, is_bound) as (
+    select ragdb_internal.quote(roles_bound_to.role), false
+    union
+    select pg_catalog.left(e.what, -pg_catalog.length(' to ' || b.name)), true
+      from bound b join ragdb.access_events e
+        on e.corpus_id is null and e.kind = 'bind_role'
+          and pg_catalog.right(e.what, pg_catalog.length(' to ' || b.name)) = ' to ' || b.name)
+  select b.name from bound b where b.is_bound;
+end;
+
+-- Returns the roles, quoted, whose rights a role may have: itself, and those that were bound to it.
+create or replace function ragdb_internal.held_by(role text) returns setof text
+language sql stable parallel safe
+begin atomic
+  select ragdb_internal.quote(held_by.role)
+  union
+  select b from ragdb_internal.roles_bound_to(held_by.role) b;
+end;
 
 -- Returns the rights to corpora that no event accounts for. One time may be that of several events
 -- of one transaction: nothing of the same time contradicts.
@@ -30,20 +45,20 @@ begin atomic
       'revoke it where nobody knows it; compare ragdb.access_events with a backup'
     from ragdb.corpus_grants g join ragdb.corpora c on c.corpus_id = g.corpus_id
     where not exists (
-        select from ragdb.access_events e where e.corpus_id = g.corpus_id and e.kind = 'grant'
-          and e.what = g.privilege || ' to ' || ragdb_internal.quote(g.role)
-          and not exists (
+        select from ragdb_internal.held_by(g.role) h (name) join ragdb.access_events e
+          on e.corpus_id = g.corpus_id and e.kind = 'grant'
+            and e.what = g.privilege || ' to ' || h.name
+        where not exists (
             select from ragdb.access_events l
             where l.corpus_id = e.corpus_id and l.created_at > e.created_at and (
               l.kind = 'unrestrict'
-              or l.kind = 'revoke' and l.what = 'from ' || ragdb_internal.quote(g.role)
+              or l.kind = 'revoke' and l.what = 'from ' || h.name
               or l.kind = 'grant' and l.what <> e.what
-                and ragdb_internal.granted_role(l.what) = ragdb_internal.quote(g.role))))
-      and not ragdb_internal.was_bound_to(g.role);
+                and ragdb_internal.granted_role(l.what) = h.name)));
 end;
 
--- Returns the corpora "personal" that belong to another role than the one that made them, to which
--- nothing was bound.
+-- Returns the corpora "personal" that belong to another role than the one that made them, which was
+-- not bound to it.
 create or replace function ragdb_internal.unexplained_owners() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -54,7 +69,8 @@ begin atomic
     from ragdb.corpora c
       join ragdb.recorded_states r on r.corpus_id = c.corpus_id and r.kind = 'settings'
         and r.key = '' and r.nth = 1
-    where c.personal_of <> r.caller and not ragdb_internal.was_bound_to(c.personal_of);
+    where c.personal_of is not null and ragdb_internal.quote(r.caller) <> all (
+      select h from ragdb_internal.held_by(c.personal_of) h);
 end;
 
 -- Returns the bindings of roles and the tokens that no event accounts for: who has one reads what a
@@ -65,7 +81,9 @@ begin atomic
   select 'rights', ragdb_internal.severity_of_unexplained(), 'role ' || b.bound_to,
       'what ' || b.role || ' held is bound to it, and no event says by whom',
       'delete it from ragdb.role_bindings where nobody knows it'
-    from ragdb.role_bindings b where not ragdb_internal.was_bound_to(b.bound_to)
+    from ragdb.role_bindings b
+    where ragdb_internal.quote(b.role) <> all (
+      select r from ragdb_internal.roles_bound_to(b.bound_to) r)
   union all
   select 'rights', ragdb_internal.severity_of_unexplained(), 'token ' || t.name,
       'it is for role ' || t.role || ', and no event says who made it',
@@ -73,14 +91,13 @@ begin atomic
     from ragdb.http_tokens t
       left join (
         select e.what, max(e.created_at) as last_at from ragdb.access_events e
-        where e.corpus_id is null and e.kind = 'create_token' group by e.what) m
-        on m.what = ragdb_internal.quote(t.name) || ' for ' || ragdb_internal.quote(t.role)
-      left join (
-        select e.what, max(e.created_at) as last_at from ragdb.access_events e
         where e.corpus_id is null and e.kind = 'revoke_token' group by e.what) r
         on r.what = ragdb_internal.quote(t.name)
-    where case when m.last_at is null or r.last_at > m.last_at
-      then not ragdb_internal.was_bound_to(t.role) end;
+    where not exists (
+      select from ragdb_internal.held_by(t.role) h (name) join ragdb.access_events m
+        on m.corpus_id is null and m.kind = 'create_token'
+          and m.what = ragdb_internal.quote(t.name) || ' for ' || h.name
+      where r.last_at is null or m.created_at >= r.last_at);
 end;
 
 -- Returns the rights that events gave and that are gone, and the corpora that no event opened.
@@ -103,7 +120,10 @@ begin atomic
             and l.what = 'from ' || ragdb_internal.granted_role(e.what)))
       and not exists (
         select from ragdb.access_events l where l.corpus_id is null and l.kind = 'bind_role'
-          and pg_catalog.starts_with(l.what, ragdb_internal.granted_role(e.what) || ' to '))
+          and pg_catalog.starts_with(l.what, ragdb_internal.granted_role(e.what) || ' to ')
+          -- one of the same name has it still
+          and l.what <> ragdb_internal.granted_role(e.what) || ' to '
+            || ragdb_internal.granted_role(e.what))
   union all
   select 'rights', 'error', 'corpus ' || c.name,
       'it is open to all readers, and no event says who opened it',
