@@ -58,6 +58,45 @@ begin atomic
       'ragdb_signer', 'ragdb_owner') and a.has <> '';
 end;
 
+-- Looks for what runs beside ragdb, or may: event triggers, libraries, subscriptions, and roles that
+-- may switch triggers off or edit the catalogue.
+create or replace function ragdb_internal.beside_findings() returns setof ragdb.finding
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select 'rights', 'note', 'event trigger ' || t.evtname,
+    'it runs ' || t.evtfoid::regprocedure || ' at ' || t.evtevent, 'drop it where nobody knows it'
+    from pg_catalog.pg_event_trigger t where t.evtenabled <> 'D'
+  union all
+  select 'rights', 'note', k.place,
+    'sessions load what ' || pg_catalog.split_part(k.setting, '=', 1) || ' names',
+    'alter … reset it where nobody knows why'
+    from ragdb_internal.kept_settings() k
+    where k.setting ~ '^(session|local)_preload_libraries=.'
+  union all
+  select 'rights', 'note', r.srrelid::regclass::text,
+    'subscription ' || s.subname || ' writes to it, and no trigger fires there',
+    'alter subscription … disable where nobody knows it'
+    from pg_catalog.pg_subscription_rel r
+      join pg_catalog.pg_subscription s on s.oid = r.srsubid
+      join pg_catalog.pg_class c on c.oid = r.srrelid
+    where c.relnamespace = 'ragdb'::regnamespace
+  union all
+  select distinct 'rights', a.severity, 'role ' || case a.grantee when 0 then 'public'
+      else a.grantee::regrole::text end, 'it may ' || a.what, 'revoke it from who need not'
+    from (
+      select 'note', r.grantee, 'set session_replication_role, which switches ordinary triggers off'
+        from pg_catalog.pg_parameter_acl p cross join lateral pg_catalog.aclexplode(p.paracl) r
+        where p.parname = 'session_replication_role'
+      union all
+      select 'warning', r.grantee, 'edit ' || c.relname || ', and so what ragdb does'
+        from pg_catalog.pg_class c cross join lateral pg_catalog.aclexplode(c.relacl) r
+        where c.relnamespace = 'pg_catalog'::regnamespace and c.relkind = 'r'
+          and r.privilege_type in ('INSERT', 'UPDATE', 'DELETE')
+      ) a (severity, grantee, what)
+    where a.grantee <> 10; -- the superuser that initdb makes
+end;
+
 -- Looks for what does not belong to the owner or is granted, and tells who sets the clock.
 create or replace function ragdb_internal.owner_findings() returns setof ragdb.finding
 language sql stable parallel safe
@@ -118,6 +157,7 @@ return row(1, null, array(
     select a.f from (
       select o from ragdb_internal.owner_findings() o
       union all select w from ragdb_internal.power_findings() w
+      union all select b from ragdb_internal.beside_findings() b
       union all select u from ragdb_internal.unexplained_grants() u
       union all select e from ragdb_internal.unexplained_owners() e
       union all select p from ragdb_internal.unexplained_proxies() p
