@@ -11,7 +11,9 @@ begin atomic
       pg_catalog.string_agg(a.privilege_type || a.is_grantable::text, ','
         order by a.privilege_type)))
     from (
-      select p.oid::regprocedure::text, p.proacl, p.proowner from pg_catalog.pg_proc p
+      select p.oid::regprocedure::text, -- without a list everybody may call it
+          coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner)), p.proowner
+        from pg_catalog.pg_proc p
         where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       union all
       select c.oid::regclass::text, c.relacl, c.relowner from pg_catalog.pg_class c

@@ -29,7 +29,11 @@ end;
 create or replace function ragdb_internal.power_findings() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
-  select 'rights', 'note', 'role ' || m.member::regrole, 'it can be ' || m.roleid::regrole
+  -- who is in one of our groups does not know that he is in another
+  select 'rights', case when pg_catalog.pg_get_userbyid(m.member)
+        in ('ragdb_reader', 'ragdb_writer', 'ragdb_admin', 'ragdb_auditor')
+      then 'warning' else 'note' end,
+      'role ' || m.member::regrole, 'it can be ' || m.roleid::regrole
       || case when pg_catalog.pg_get_userbyid(m.roleid) in ('ragdb_owner', 'pg_write_all_data',
           'pg_write_server_files', 'pg_execute_server_program')
         then ', and can change every row'
@@ -58,8 +62,8 @@ begin atomic
       'ragdb_signer', 'ragdb_owner') and a.has <> '';
 end;
 
--- Looks for what runs beside ragdb, or may: event triggers, libraries, subscriptions, and roles that
--- may switch triggers off or edit the catalogue.
+-- Looks for what runs beside ragdb: event triggers, libraries and subscriptions. Tells who may
+-- switch triggers off or edit the catalogue.
 create or replace function ragdb_internal.beside_findings() returns setof ragdb.finding
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp

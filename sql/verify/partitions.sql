@@ -95,7 +95,7 @@ end;
 
 -- Looks for partitions outside of the schema, whose rules, row security and grants no check sees,
 -- for those that are more than a table, and for tables of which an edit of the catalogue says that
--- they have no triggers, indexes or checks: PostgreSQL looks for none then.
+-- they have no triggers, indexes, checks or partitions: PostgreSQL looks for none then.
 create or replace function ragdb_internal.hidden_findings() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -113,8 +113,9 @@ begin atomic
     where c.relnamespace = 'ragdb'::regnamespace and c.relispartition and c.relkind <> 'r'
   union all
   select 'triggers', 'error', c.oid::regclass::text,
-    'the catalogue says that it has no triggers, indexes or checks, and it has some',
-    'set relhastriggers, relhasindex or relchecks of pg_class right; find out who edited it'
+    'the catalogue says that it has no triggers, indexes, checks or partitions, and it has some',
+    'mend relhastriggers, relhasindex, relchecks or relhassubclass of pg_class; find out who '
+      'edited it'
     from pg_catalog.pg_class c
     where c.relnamespace = 'ragdb'::regnamespace and (
       not c.relhastriggers and exists (
@@ -123,7 +124,9 @@ begin atomic
         select from pg_catalog.pg_index x where x.indrelid = c.oid)
       or c.relchecks < (
         select count(*) from pg_catalog.pg_constraint k
-        where k.conrelid = c.oid and k.contype = 'c'));
+        where k.conrelid = c.oid and k.contype = 'c')
+      or not c.relhassubclass and exists (
+        select from pg_catalog.pg_inherits i where i.inhparent = c.oid));
 end;
 
 -- Looks for what refuses rows of a partition that its table takes: constraints and unique indexes

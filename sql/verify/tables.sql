@@ -33,7 +33,7 @@ begin atomic
       and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid)
   union all
   select 'columns', 'of ' || c.oid::regclass, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attname,
+      pg_catalog.string_agg(pg_catalog.concat_ws(' ', a.attname, a.atthasdef,
         case c.relkind when 'c' then a.atttypid::regtype end), ',' order by a.attnum)))
     from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal')

@@ -20,6 +20,9 @@ TRIGGER = (
 )
 KEY = "(select conindid from pg_constraint where conname = 'ledger_leaves_row_is_sealed_once')"
 VECTORS = "public.inner_product(public.vector, public.vector)"
+HIDDEN = (
+    "the catalogue says that it has no triggers, indexes, checks or partitions, and it has some"
+)
 EDITS = {
     # what: (edit, check, place, finding)
     "a rule by the name of those of views": (
@@ -63,7 +66,20 @@ EDITS = {
     "a table that is said to have no checks": (
         "update pg_class set relchecks = 0 where oid = 'ragdb.chunks'::regclass",
         "triggers", "ragdb.chunks",
-        "the catalogue says that it has no triggers, indexes or checks, and it has some",
+        HIDDEN,
+    ),
+    "a table that is said to have no partitions": (
+        "update pg_class set relhassubclass = false where oid = 'ragdb.retrieval_traces'::regclass",
+        "triggers", "ragdb.retrieval_traces", HIDDEN,
+    ),
+    "a column that is said to have no default": (
+        "update pg_attribute set atthasdef = false"
+        " where attrelid = 'ragdb.corpora'::regclass and attname = 'version'",
+        "code", "columns of ragdb.corpora", "it was changed",
+    ),
+    "functions that are said to have no grants": (
+        "update pg_proc set proacl = null where pronamespace = 'ragdb_internal'::regnamespace",
+        "code", "grant ragdb_internal.now() to public", "it was added",
     ),
     "columns by each other's names": (
         "alter table ragdb.erasures rename reason to a; alter table ragdb.erasures rename caller"
@@ -228,6 +244,10 @@ SAID = {
         "grant set on parameter session_replication_role to reader",
         "role reader", "note",
         "it may set session_replication_role, which switches ordinary triggers off",
+    ),
+    "a group that can be the owner": (
+        "grant ragdb_owner to ragdb_reader",
+        "role ragdb_reader", "warning", "it can be ragdb_owner, and can change every row",
     ),
     "everybody, who may edit the catalogue": (
         "set local allow_system_table_mods = on; grant update on pg_catalog.pg_proc to public",
