@@ -102,7 +102,8 @@ begin atomic
     from orphans o;
 end;
 
--- Returns what is wrong beside the entries: rows that nobody noted, orphans, end and checkpoints.
+-- Returns what is wrong beside the entries: rows that nobody noted, orphans, end and checkpoints,
+-- and that nothing is noted any more.
 create or replace function ragdb_internal.rest_findings()
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -117,7 +118,12 @@ begin atomic
   union all
   select h.* from ragdb_internal.head_findings() h
   union all
-  select t.* from ragdb_internal.rest_of_tree_findings() t;
+  select t.* from ragdb_internal.rest_of_tree_findings() t
+  union all
+  select null, 'act', '', 'switched_off', 'the ledger is off, and no act says so'
+    from ragdb.settings s
+    where s.key = 'ledger_is_on' and s.value = 'false'::jsonb
+      and not ragdb_internal.was_ledger_off('infinity');
 end;
 
 -- In pages of 10,000 entries: memory does not grow with the ledger.

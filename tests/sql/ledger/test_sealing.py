@@ -216,6 +216,21 @@ def test_while_the_ledger_is_off_nothing_is_noted_and_both_ways_are_acts(
     assert late == size
 
 
+def test_a_ledger_that_is_off_without_an_act_is_found(evidence: Connection) -> None:
+    off = "insert into ragdb.settings (key, value) values ('ledger_is_on', 'false')"
+    again = " on conflict (key) do update set value = excluded.value"
+    evidence.execute(off)
+    assert findings(evidence) == [("switched_off", "act", "")]
+    evidence.execute("select ragdb.set_ledger(true)")
+    assert findings(evidence) == []
+    evidence.execute("set local ragdb.now = '2100-01-01'")
+    evidence.execute("select ragdb.set_ledger(false)")
+    assert findings(evidence) == []
+    evidence.execute("select ragdb.set_ledger(true)")
+    evidence.execute((off + again).encode())
+    assert findings(evidence) == [("switched_off", "act", "")]
+
+
 def test_what_retention_drops_leaves_its_entries_and_an_act(evidence: Connection) -> None:
     evidence.execute(
         "select set_config('ragdb.now', %s, true)",
