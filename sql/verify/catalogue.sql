@@ -69,16 +69,17 @@ begin atomic
     from pg_catalog.pg_aggregate a where a.aggfnoid::oid = aggregate_definition.aggregate;
 end;
 
--- Tells whether a trigger is one by which PostgreSQL holds a foreign key. Its name and what its row
--- says of it prove nothing.
+-- Tells whether a trigger is one by which PostgreSQL holds a foreign key, or a key that may be
+-- checked later. Its name and what its row says of it prove nothing.
 create or replace function ragdb_internal.is_of_constraint(trigger pg_catalog.pg_trigger)
 returns boolean
 language sql stable parallel safe
 return (trigger).tgisinternal and (trigger).tgfoid < 16384 and exists (
   select from pg_catalog.pg_proc p
-  where p.oid = (trigger).tgfoid and pg_catalog.starts_with(p.proname, 'RI_FKey_'));
+  where p.oid = (trigger).tgfoid
+    and (p.proname = 'unique_key_recheck' or pg_catalog.starts_with(p.proname, 'RI_FKey_')));
 
--- Returns the triggers by which PostgreSQL holds a foreign key; null for other constraints.
+-- Returns the triggers by which PostgreSQL holds a constraint; null where it needs none.
 create or replace function ragdb_internal.constraint_triggers("constraint" oid) returns text
 language sql stable parallel safe
 return (

@@ -62,8 +62,8 @@ begin atomic
       'ragdb_signer', 'ragdb_owner') and a.has <> '';
 end;
 
--- Looks for what runs beside ragdb: event triggers, libraries and subscriptions. Tells who may
--- switch triggers off or edit the catalogue.
+-- Looks for what runs beside ragdb: event triggers, libraries, subscriptions, and publications of
+-- secrets.
 create or replace function ragdb_internal.beside_findings() returns setof ragdb.finding
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -78,14 +78,30 @@ begin atomic
     from ragdb_internal.kept_settings() k
     where k.setting ~ '^(session|local)_preload_libraries=.'
   union all
+  select 'rights', 'note', 'publication ' || p.pubname,
+    'it sends the secrets of keys to who subscribes', 'alter publication … drop table'
+    from pg_catalog.pg_publication p
+    where p.puballtables
+      or exists (
+        select from pg_catalog.pg_publication_rel r
+        where r.prpubid = p.oid and r.prrelid = 'ragdb.signing_secrets'::regclass)
+      or exists (
+        select from pg_catalog.pg_publication_namespace n
+        where n.pnpubid = p.oid and n.pnnspid = 'ragdb'::regnamespace)
+  union all
   select 'rights', 'note', r.srrelid::regclass::text,
-    'subscription ' || s.subname || ' writes to it, and no trigger fires there',
+    'subscription ' || s.subname || ' writes to it, for which ordinary triggers do not fire',
     'alter subscription … disable where nobody knows it'
     from pg_catalog.pg_subscription_rel r
       join pg_catalog.pg_subscription s on s.oid = r.srsubid
       join pg_catalog.pg_class c on c.oid = r.srrelid
-    where c.relnamespace = 'ragdb'::regnamespace
-  union all
+    where c.relnamespace = 'ragdb'::regnamespace;
+end;
+
+-- Looks for roles that may switch triggers off or edit the catalogue.
+create or replace function ragdb_internal.bypass_findings() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
   select distinct 'rights', a.severity, 'role ' || case a.grantee when 0 then 'public'
       else a.grantee::regrole::text end, 'it may ' || a.what, 'revoke it from who need not'
     from (
@@ -162,6 +178,7 @@ return row(1, null, array(
       select o from ragdb_internal.owner_findings() o
       union all select w from ragdb_internal.power_findings() w
       union all select b from ragdb_internal.beside_findings() b
+      union all select y from ragdb_internal.bypass_findings() y
       union all select u from ragdb_internal.unexplained_grants() u
       union all select e from ragdb_internal.unexplained_owners() e
       union all select p from ragdb_internal.unexplained_proxies() p

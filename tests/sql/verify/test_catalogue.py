@@ -10,8 +10,7 @@ import pytest
 from tests.conftest import Connection
 
 NOTHING = (
-    "create function public.nothing() returns trigger language plpgsql"
-    " as 'begin return null; end';"
+    "create function public.nothing() returns trigger language plpgsql as 'begin return null; end';"
 )
 TRIGGER = (
     NOTHING + "create trigger kept_out before insert on ragdb.{0} for each row"
@@ -234,11 +233,19 @@ SAID = {
         "alter role all set session_preload_libraries = 'auto_explain'",
         "all databases", "note", "sessions load what session_preload_libraries names",
     ),
+    "a publication": (
+        "create publication more for table ragdb.signing_secrets",
+        "publication more", "note", "it sends the secrets of keys to who subscribes",
+    ),
+    "a publication of a schema": (
+        "create publication more for tables in schema ragdb",
+        "publication more", "note", "it sends the secrets of keys to who subscribes",
+    ),
     "a subscription": (
         "create subscription more connection 'dbname=none' publication none"
         " with (connect = false, slot_name = none); insert into pg_subscription_rel (srsubid,"
         " srrelid, srsubstate) select oid, 'ragdb.events'::regclass, 'r' from pg_subscription",
-        "ragdb.events", "note", "subscription more writes to it, and no trigger fires there",
+        "ragdb.events", "note", "subscription more writes to it, for which ordinary triggers do not fire",
     ),
     "a role that may switch triggers off": (
         "grant set on parameter session_replication_role to reader",

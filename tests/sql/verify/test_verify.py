@@ -353,7 +353,8 @@ EDITS = {
         "update pg_class set relhastriggers = false"
         " where oid = 'ragdb.retrieval_hits_default'::regclass",
         "triggers",
-        "the catalogue says that it has no triggers, indexes, checks or partitions, and it has some",
+        "the catalogue says that it has no triggers, indexes, checks or partitions, and it has"
+        " some",
     ),
     "a key whose index is said not to be unique": (
         "update pg_index set indisunique = false"
