@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.conftest import Connection
@@ -41,7 +39,7 @@ FORGED = {
 
 
 @pytest.fixture
-def bound(db: Connection) -> Iterator[Connection]:
+def bound(db: Connection) -> Connection:
     """As after a restore, where each role is bound to that of its name."""
     db.execute("select ragdb.create_corpus('closed')")
     db.execute("select ragdb.grant_corpus('closed', 'writer', 'read')")

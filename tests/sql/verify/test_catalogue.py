@@ -245,7 +245,8 @@ SAID = {
         "create subscription more connection 'dbname=none' publication none"
         " with (connect = false, slot_name = none); insert into pg_subscription_rel (srsubid,"
         " srrelid, srsubstate) select oid, 'ragdb.events'::regclass, 'r' from pg_subscription",
-        "ragdb.events", "note", "subscription more writes to it, for which ordinary triggers do not fire",
+        "ragdb.events", "note",
+        "subscription more writes to it, for which ordinary triggers do not fire",
     ),
     "a role that may switch triggers off": (
         "grant set on parameter session_replication_role to reader",
