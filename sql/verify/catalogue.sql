@@ -188,11 +188,14 @@ begin
       'they were installed by another version of PostgreSQL, and are not compared',
       'ragdb init --force installs them again')::ragdb.finding])::ragdb_internal.verified;
   end if;
-  -- a right that the DBA gave to a role of their own, their index, another build of PostgreSQL or
-  -- another version of pgvector is for a person to judge
+  -- a right that the DBA gave to a role of their own, their index that refuses no row, another
+  -- build of PostgreSQL or another version of pgvector is for a person to judge
   select coalesce(array_agg(row('code', case
           when c.kind = 'grant' and c.identity !~ ' public$'
-            or c.kind = 'index' and c.finding = 'it was added' or c.is_elsewhere
+            or c.kind = 'index' and c.finding = 'it was added' and not exists (
+              select from pg_index x
+              where x.indexrelid = to_regclass(c.identity) and x.indisunique)
+            or c.is_elsewhere
             or c.kind = 'extension' and c.finding <> 'it was changed'
           then 'warning' else 'error' end, c.kind || ' ' || c.identity, c.finding,
           ragdb_internal.code_advice(c.kind, c.finding))::ragdb.finding

@@ -397,8 +397,8 @@ ATTACKS = {
         "error +rights: role stranger.*is bound to it, and no event says by whom",
     ),
     "a token is put in": Attack(
-        "insert into ragdb.http_tokens (name, token_hash, role, role_oid, created_by)"
-        " values ('web', sha256('rgh_'), 'stranger', 'stranger'::regrole, 'stranger')",
+        "insert into ragdb.http_tokens (name, token_hash, role, role_oid, created_by, created_at)"
+        " values ('web', sha256('rgh_'), 'stranger', 'stranger'::regrole, 'stranger', now())",
         VERIFY,
         "error +rights: token web.*no event says who made it",
     ),

@@ -80,6 +80,10 @@ EDITS = {
         "update pg_proc set proacl = null where pronamespace = 'ragdb_internal'::regnamespace",
         "code", "grant ragdb_internal.now() to public", "it was added",
     ),
+    "a unique index": (
+        "create unique index once on ragdb.access_events (what)",
+        "code", "index ragdb.once", "it was added",
+    ),
     "columns by each other's names": (
         "alter table ragdb.erasures rename reason to a; alter table ragdb.erasures rename caller"
         " to reason; alter table ragdb.erasures rename a to caller",
