@@ -148,14 +148,13 @@ begin atomic
         select 'column ' || a.attname || ' must have a value there'
           from pg_catalog.pg_attribute a
             join pg_catalog.pg_attribute p on p.attrelid = o.oid and p.attname = a.attname
-          where a.attrelid = c.oid and a.attnotnull and not p.attnotnull
+          where a.attrelid = c.oid and a.attnum > 0 and a.attnotnull and not p.attnotnull
         union all
         select 'index ' || x.relname || ' was added'
           from pg_catalog.pg_index n
             join pg_catalog.pg_class x on x.oid = n.indexrelid
             join pg_catalog.pg_am m on m.oid = x.relam
-          where n.indrelid = c.oid
-            and not exists (select from pg_catalog.pg_constraint k where k.conindid = x.oid)
+          where n.indrelid = c.oid and not n.indisprimary
             and (n.indisunique or n.indexprs is not null and m.amname <> 'hnsw'
               or n.indpred is not null and x.relname <> all (array[c.relname || '_by_trouble',
                 c.relname || '_by_shortfall', c.relname || '_by_slice']))
