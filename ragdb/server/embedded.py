@@ -14,7 +14,7 @@ import psycopg
 from psycopg.pq import PGconn, Ping
 
 from ragdb.client.connecting import connect
-from ragdb.server import migrate, prepare, roles, scripts
+from ragdb.server import leftover, migrate, prepare, roles, scripts
 from ragdb.server.postgres import PORT, EmbeddedError, Say, home, initialise, launch, run
 
 LOGIN = DATABASE = "ragdb"
@@ -56,7 +56,13 @@ def status(
         return None
     if len(lines) < 8:  # it has just begun
         return None
-    found = Status(int(lines[0]), folder, version, Path(lines[4]))
+    pid, kept, socket = int(lines[0]), Path(lines[1]), Path(lines[4])
+    if not (os.path.exists(kept) and kept.samefile(folder)):
+        # it was moved while its server runs, or is a copy, which has the file of another's server
+        if not leftover.serves(pid, folder):
+            return None
+        socket = folder if socket == kept else socket
+    found = Status(pid, folder, version, socket)
     # the file outlives a killed server; an answer on the socket does not, and may be a refusal
     answer = PGconn.ping(f"{found.superuser}&{PINGED}".encode())
     if answer == Ping.NO_ATTEMPT:

@@ -20,17 +20,24 @@ def disown(pid_file: Path, folder: Path) -> None:
     for a leftover. The rest stays: it names the shared memory by which PostgreSQL sees backends
     that still live.
     """
+    try:
+        pid, rest = pid_file.read_text().split("\n", 1)
+        if serves(int(pid), folder) is False:
+            pid_file.write_text(f"{os.getpid()}\n{rest}")
+    except (OSError, ValueError):
+        return
+
+
+def serves(pid: int, folder: Path) -> bool | None:
+    """Whether a process is a server that works in a data folder; None where nobody can say."""
     import psutil
 
     try:
-        pid, rest = pid_file.read_text().split("\n", 1)
-        process = psutil.Process(int(pid))
-        # a server works in its data folder
-        gone = process.status() == psutil.STATUS_ZOMBIE or Path(process.cwd()) != folder.resolve()
-        if gone:
-            pid_file.write_text(f"{os.getpid()}\n{rest}")
-    except (OSError, ValueError, psutil.Error):
-        return
+        process = psutil.Process(pid)
+        is_zombie = process.status() == psutil.STATUS_ZOMBIE
+        return not is_zombie and Path(process.cwd()) == folder.resolve()
+    except (OSError, psutil.Error):
+        return None
 
 
 def forget(pid_file: Path) -> None:

@@ -390,6 +390,36 @@ def test_a_server_that_lives_keeps_its_number_also_by_a_link_to_its_folder(home:
         assert pid_file.read_text() == before
 
 
+@pytest.mark.parametrize("name", ["", "d" * 100])
+def test_a_folder_that_is_moved_while_its_server_runs_keeps_it(place: Place, name: str) -> None:
+    before = place(f"{name}before-move/pg18")
+    embedded.start(before)
+    folder = before.parent.rename(before.parent.with_name(f"{name}moved")) / "pg18"
+    try:
+        assert embedded.status(before) is None
+        assert value(embedded.start(folder), "show data_directory") == str(before)
+    finally:
+        assert embedded.stop(folder)
+    assert value(embedded.start(folder), "show data_directory") == str(folder)
+    assert embedded.stop(folder)
+
+
+@pytest.mark.parametrize("name", ["", "d" * 100])
+def test_a_copy_of_a_folder_whose_server_runs_has_a_server_of_its_own(
+    place: Place, name: str
+) -> None:
+    folder, copy = place(f"{name}copied/pg18"), place(f"{name}copy/pg18")
+    superuser = embedded.start(folder)
+    shutil.rmtree(copy)
+    subprocess.run(["cp", "-a", folder, copy], check=True)
+    try:
+        assert embedded.status(copy) is None
+        assert value(embedded.start(copy), "show data_directory") == str(copy)
+        assert value(superuser, "show data_directory") == str(folder)
+    finally:
+        assert [embedded.stop(copy), embedded.stop(folder)] == [True, True]
+
+
 @pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["d" * 100, "one, two"])
 def test_a_folder_whose_name_a_socket_cannot_have_gets_a_short_one(place: Place, name: str) -> None:
