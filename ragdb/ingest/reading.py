@@ -187,8 +187,11 @@ def _documents(
     else:
         data = source.read(limit)
         outcome.cid = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        if source.is_named and media_type is None:
+            media_type = "text/plain"  # where its name says nothing, and it is text
     tell(READ / 10)
-    command = converting.command_for(source.uri, options.get("convert"))
+    commands = options.get("convert") or {}
+    command = converting.command_for(source.uri, commands)
     given: dict[str, Any] = {name: options.get(name) for name in ("title", "language", "metadata")}
     if channel.session_of(source.uri) is not None and not source.is_named:
         given["names"] = beside.names(source)
@@ -197,7 +200,8 @@ def _documents(
     if command is None:
         documents = readers.read(data, source.uri, media_type, max_bytes=limit, **given)
     else:
-        made, name = converting.convert(command, data, source.uri)
+        file = converting.given_to(commands, data, source.uri, limit)
+        made, name = converting.convert(command, *file)
         # what it is, is what there was: bytes and type are those of the original
         kind = mimetypes.guess_type(source.uri)[0] or "application/octet-stream"
         try:

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ragdb.files import NO_ROOM
-from ragdb.readers import formats, plugs
+from ragdb.readers import formats, gz, plugs
 from ragdb.readers.document import ReadError
 from ragdb.readers.sandbox import starting
 
@@ -66,8 +66,21 @@ def rules(given: Iterable[str]) -> dict[str, str]:
 
 
 def command_for(name: str, commands: Mapping[str, str] | None) -> str | None:
-    """The command for a file of that name."""
-    return (commands or {}).get(PurePosixPath(name.lower()).suffix)
+    """The command for a file of that name: one for packed files, or one for what is packed."""
+    commands = commands or {}
+    return commands.get(PurePosixPath(name.lower()).suffix) or commands.get(formats.ending(name))
+
+
+def given_to(
+    commands: Mapping[str, str], data: bytes, name: str, max_bytes: int
+) -> tuple[bytes, str]:
+    """A file as its command gets it, and its name: unpacked, unless the command is for `.gz`.
+
+    Raises ReadError as `gz.unpack` does.
+    """
+    if ".gz" in commands or not name.lower().endswith(".gz") or not data.startswith(gz.MAGIC):
+        return data, name
+    return gz.unpack(data, max_bytes), name[:-3]
 
 
 def identity(command: str) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shlex
@@ -109,6 +110,48 @@ def test_a_converter_reads_what_nothing_else_does(run: Run, tmp_path: Path, clon
             assert document.chunking["converter"] == command
             assert f"What the {what} says." in str(db.document_text("docs", document.doc_cid))
     assert run("ingest", tmp_path, "-c", "docs", "--convert", "pdf").exit_code == 2
+
+
+def test_a_named_file_that_is_text_is_read_whatever_it_ends_in(
+    run: Run, tmp_path: Path, clone: str
+) -> None:
+    (tmp_path / "README.Debian").write_text("Bash reads the file of root.")
+    (tmp_path / "notes.v2.gz").write_bytes(gzip.compress(b"The second version.", mtime=0))
+    (tmp_path / "a.bin").write_bytes(bytes(range(256)))
+    named = run("ingest", *sorted(tmp_path.iterdir()), "-c", "docs")
+    assert "2 written, 0 unchanged, 1 failed" in named.stderr
+    assert [line.split()[:2] for line in named.stdout.splitlines()[1:]] == [
+        ["ingested", "README.Debian"],
+        ["failed", "a.bin"],
+        ["ingested", "notes.v2.gz"],
+    ]
+    with ragdb.connect(clone) as db:
+        (hit,) = db.search("docs", "second version")
+        assert (hit.source, hit.text) == ("notes.v2.gz", "The second version.")
+    # a folder has many files that nobody means
+    found = run("ingest", tmp_path, "-c", "docs", "--prefix", "d")
+    assert "3 skipped: 1 .debian, 1 .bin, 1 .v2)" in found.stderr
+
+
+@pytest.mark.parametrize(("ending", "read"), [(".1", b"packed"), (".gz", b"\x1f\x8b")])
+def test_a_converter_gets_a_packed_file_by_the_ending_that_it_is_counted_under(
+    run: Run, tmp_path: Path, clone: str, ending: str, read: bytes
+) -> None:
+    (tmp_path / "man").mkdir()
+    (tmp_path / "man" / "ls.1.gz").write_bytes(gzip.compress(b"packed", mtime=0))
+    assert "1 skipped: 1 .1)" in run("ingest", tmp_path / "man", "-c", "docs").stderr
+    code = "import sys; print(sys.argv[1][-3:], open(sys.argv[1], 'rb').read()[:9])"
+    rule = f"{ending}={shlex.quote(sys.executable)} -c {shlex.quote(code)} {{in}}"
+    done = run("ingest", tmp_path / "man", "-c", "docs", "--convert", rule)
+    assert done.exit_code == 0, done.output
+    with ragdb.connect(clone) as db:
+        (document,) = db.list_documents("docs")
+        text = str(db.document_text("docs", document.doc_cid))
+        assert (text[:3].endswith(ending), repr(read)[2:-1] in text) == (True, True)
+        # as its own bytes, from which they are read again
+        assert document.size_bytes == (tmp_path / "man" / "ls.1.gz").stat().st_size
+    again = run("ingest", tmp_path / "man", "-c", "docs", "--convert", rule)
+    assert "1 unchanged" in again.stderr
 
 
 def test_what_is_skipped_or_fails_takes_a_line_and_each_hint_is_said_once(
