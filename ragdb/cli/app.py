@@ -263,6 +263,7 @@ def _hint(error: psycopg.Error) -> str | None:
     """What to do about an error of PostgreSQL, where we know better than its own hint."""
     import psycopg
 
+    from ragdb.cli import unreached
     from ragdb.client.connecting import is_lost, is_replaced
 
     if is_lost(error):
@@ -275,7 +276,7 @@ def _hint(error: psycopg.Error) -> str | None:
     if is_full(error):
         return FULL
     if not error.sqlstate:
-        return "`ragdb doctor` looks for the cause"
+        return unreached.hint(error)
     if "statement pooling mode" in str(error):
         return "a transaction has several statements: set pool_mode = transaction in PgBouncer"
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction) and not error.diag.message_hint:

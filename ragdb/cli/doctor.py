@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import FULL, is_full, verb
+from ragdb.cli.app import explain, verb
 from ragdb.cli.session import DATABASE, NEGATIVE, OK, Session
 from ragdb.cli.text import server_version
 
@@ -79,15 +79,15 @@ class Examination:
         try:
             db = self.session.connect()
         except (psycopg.Error, postgres.EmbeddedError, prepare.NotReady) as error:
-            known = getattr(error, "hint", postgres.EmbeddedError.hint)
-            if is_full(error):
-                known = FULL
-            elif known == postgres.EmbeddedError.hint:  # which leads here
+            failure = explain(error)
+            assert failure is not None
+            known = failure.hint
+            if known == postgres.EmbeddedError.hint:  # which leads here
                 known = (
                     "name a database with --dsn or RAGDB_DATABASE_URL;"
                     " without either it is the embedded one"
                 )
-            self.check("connection", False, str(error).strip(), known)
+            self.check("connection", False, failure.message, known or "")
             return
         except migrate.OtherBuild as error:  # of the embedded server
             self.check("schema", False, str(error), error.hint)

@@ -23,6 +23,7 @@ import typer
 from typer.testing import CliRunner
 
 import ragdb
+from ragdb.cli import unreached
 from ragdb.cli.app import explain
 from ragdb.cli.main import app
 from ragdb.cli.output import cell
@@ -183,8 +184,8 @@ def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> N
             "run the command again",
         ),
         (psycopg.errors.ProtocolViolation("not allowed in statement pooling mode"), "pool_mode"),
-        (psycopg.OperationalError("failed to resolve host 'nosuch'"), "`ragdb doctor`"),
-        (psycopg.errors.ConnectionTimeout("connection timeout expired"), "`ragdb doctor`"),
+        (psycopg.OperationalError("failed to resolve host 'nosuch'"), "correct the host"),
+        (psycopg.errors.ConnectionTimeout("connection timeout expired"), "start the server"),
         (psycopg.OperationalError("server closed the connection"), "the server was stopped"),
         (psycopg.errors.IdleSessionTimeout("terminating"), "-c idle_session_timeout=0"),
         (
@@ -508,8 +509,45 @@ def test_errors_of_the_database_show_detail_and_hint(demo: Run) -> None:
 def test_a_database_that_is_not_there_exits_with_3(run: Run) -> None:
     result = run("corpus", "ls", "--dsn", "postgresql://nobody:secret@127.0.0.1:1/none")
     assert result.exit_code == 3
-    assert "ragdb doctor" in result.stderr
+    assert "hint: start the server, or correct the host or the port" in result.stderr
     assert "secret" not in result.output
+
+
+@pytest.mark.parametrize("verb", [("corpus", "ls"), ("doctor",)])
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"dbname": "nosuch"}, "make it, or correct its name"),
+        ({"user": "nobody"}, "name a user that the server knows"),
+    ],
+)
+def test_who_cannot_connect_is_told_what_to_do_by_doctor_too(
+    run: Run, clone: str, verb: tuple[str, ...], given: dict[str, Any], hint: str
+) -> None:
+    result = run(*verb, "--dsn", psycopg.conninfo.make_conninfo(clone, **given))
+    assert result.exit_code == 3
+    assert hint in result.output
+    assert "name a database with" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("said", "todo"),
+    [
+        ('FATAL:  password authentication failed for user "me"', "correct the user or the pass"),
+        ("fe_sendauth: no password supplied", "set PGPASSWORD"),
+        ('FATAL:  no pg_hba.conf entry for host "::1", database "d"', "the server admits nobody"),
+        ("server does not support SSL, but SSL was required", "`ragdb doctor` looks for"),
+    ],
+)
+def test_what_libpq_says_of_a_connection_leads_to_what_to_do(said: str, todo: str) -> None:
+    assert unreached.hint(psycopg.OperationalError(said)).startswith(todo)
+
+
+def test_what_is_no_connection_string_says_what_one_is_and_has_no_other_hint(run: Run) -> None:
+    result = run("corpus", "ls", "--dsn", "mysql://me@host/db")
+    assert result.exit_code == 3
+    assert "give postgresql://user@host/db" in result.stderr
+    assert "hint:" not in result.stderr
 
 
 @pytest.mark.parametrize("verb", [("corpus", "ls"), ("doctor",)])
@@ -924,6 +962,19 @@ def test_doctor_says_why_the_embedded_server_does_not_start_where_that_is_known(
     said = run("doctor")
     assert said.exit_code == 3
     assert said.stdout.splitlines()[1].strip().startswith(fix)
+
+
+def test_doctor_says_that_the_disk_is_full_and_not_where_in_the_code_that_was_met(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = psycopg.errors.DiskFull('could not extend file "base/1/2"\nCONTEXT: SQL statement "…"')
+    monkeypatch.setattr("ragdb.server.settings.connection", Mock(side_effect=full))
+    monkeypatch.setattr(
+        psycopg.errors.DiskFull, "diag", Mock(message_primary="could not extend file")
+    )
+    said = run("doctor")
+    assert said.exit_code == 3
+    assert said.stdout.startswith("FAIL  connection: could not extend file\n      make room on")
 
 
 def test_a_server_that_goes_after_an_error_leaves_the_error_alone_on_stderr(
