@@ -106,9 +106,10 @@ def initialise(folder: Path, version: int) -> None:
         draft, version, "initdb", "-D", str(draft), "-U", "postgres", "--auth=trust",
         "--encoding=UTF8", "--data-checksums", *LOCALE[version], *settings,
     )  # fmt: skip
-    if done.returncode:
+    if done.returncode:  # it has also said all that went well
+        causes = re.findall("(?:FATAL|PANIC|error): +(.*)", done.stderr) or [done.stderr.strip()]
         raise _failed(
-            folder.parent, f"a data folder cannot be created in {folder}: {done.stderr.strip()}"
+            folder.parent, f"a data folder cannot be created in {folder}: {'; '.join(causes)}"
         )
     try:
         draft.rename(folder)

@@ -625,6 +625,30 @@ def test_a_user_of_the_server_that_another_process_makes_at_that_moment_is_there
         postgres._system_user.cache_clear()
 
 
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (
+            "running bootstrap script ... ok\nperforming post-bootstrap initialization ... 2026-11-30"
+            ' UTC [1] FATAL:  could not write to file "a": No space left on device\n'
+            "child process exited with exit code 1\ninitdb: removing contents of data directory",
+            'could not write to file "a": No space left on device',
+        ),
+        ("initdb: error: could not access directory\n", "could not access directory"),
+        ("Illegal instruction\n", "Illegal instruction"),
+    ],
+)
+def test_a_first_start_that_fails_shows_the_cause_and_not_all_that_was_done(
+    home: Path, monkeypatch: pytest.MonkeyPatch, said: str, cause: str
+) -> None:
+    done = subprocess.CompletedProcess([], 1, "", said)
+    monkeypatch.setattr(postgres, "run", lambda *_: done)
+    with pytest.raises(postgres.EmbeddedError) as failed:
+        postgres.initialise(home / "failed", 18)
+    assert str(failed.value) == f"a data folder cannot be created in {home / 'failed'}: {cause}"
+    assert ("disk is full" in failed.value.hint) == ("No space" in said)
+
+
 def test_a_first_start_that_was_killed_is_done_again(home: Path) -> None:
     draft = home / "again.draft"
     draft.mkdir()
