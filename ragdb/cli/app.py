@@ -188,7 +188,7 @@ def told_of(session: Session, action: Callable[[], int | None]) -> int:
         if isinstance(error, OSError) and error.filename is None:
             _close_stdout()
         show(failure, in_json=session.format in IN_JSON)
-        if session.verbose:
+        if session.verbose and failure is not error:
             import traceback
 
             traceback.print_exception(error, file=sys.stderr)
