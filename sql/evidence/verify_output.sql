@@ -72,10 +72,12 @@ return (
 -- Returns in words why the gate of a run said no. The scores are rounded away from each other: two
 -- that are near would read as one.
 create or replace function ragdb_internal.gate_reason(run jsonb) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
   then 'the question has no word to look up'
   else 'the corpus does not say'
+    || coalesce('; ' || ragdb_internal.other_language(run ->> 'question',
+      run #>> '{pack,text_config}'), '')
     || case when coalesce((run #>> '{gate,best_score}')::float8, 0)
         < (run #>> '{gate,min_score}')::float8 then '; best score ' || pg_catalog.to_char(
           pg_catalog.trunc(coalesce((run #>> '{gate,best_score}')::numeric, 0), 2), 'FM0.00')
@@ -86,7 +88,7 @@ return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
 
 -- Returns in words why a run of this status has no answer; null for one that has.
 create or replace function ragdb_internal.run_reason(run jsonb, status text) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return case run_reason.status
   when 'answered' then null
   when 'unverified' then (
@@ -100,7 +102,7 @@ end;
 -- Returns a run with its output, what is wrong with it, and the status that these come to.
 create or replace function ragdb_internal.ended_run(run jsonb, output jsonb, problems text[],
   attempts integer, verification jsonb) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -168,3 +168,14 @@ return coalesce((
         > (t.n - 1) * 100 / greatest(cardinality(config_for.texts), 100))) g
     group by g.config) v
   where 2 * v.texts > v.known), 'english');
+
+-- Returns in words that a question is in another language than the texts that a configuration is
+-- for; null where it is not, or where that cannot be told.
+create or replace function ragdb_internal.other_language(question text, config text) returns text
+language sql stable parallel safe
+return (
+  select 'the question is in ' || pg_catalog.initcap(g.config collate "C")
+    || ', and the corpus is read as ' || pg_catalog.initcap(other_language.config collate "C")
+  from ragdb_internal.guessed_languages(array[other_language.question]) g
+  where g.language is not null and g.config <> other_language.config
+    and other_language.config <> 'simple');

@@ -564,6 +564,28 @@ def test_a_refusal_names_the_words_that_were_asked(base: Database) -> None:
     assert reason.endswith("; it lacks galaxies, colliding, bohm, jacobsen")
 
 
+@pytest.mark.parametrize(
+    ("config", "question", "said"),
+    [
+        ("english", "Wie werden die Gutscheine von einem Konto ausgezahlt?", ("German", "English")),
+        ("german", "How are the gift vouchers of an account paid out?", ("English", "German")),
+        ("english", "How are the gift vouchers of an account paid out?", None),
+        ("english", "galaxies", None),
+        ("simple", "Wie werden die Gutscheine von einem Konto ausgezahlt?", None),
+    ],
+)
+def test_a_refusal_says_that_the_question_is_in_another_language_than_the_corpus(
+    base: Database, config: str, question: str, said: tuple[str, str] | None
+) -> None:
+    base.create_corpus("one", text_config=config)
+    base.put_text("one", "a.md", "Galileo: Planet Jupiter, 1610.")
+    row = in_sql(base, "one", question)
+    asked, had = said or ("", "")
+    told = f"does not say; the question is in {asked}, and the corpus is read as {had}; "
+    assert (row.status, told in str(row.reason)) == ("insufficient", said is not None)
+    assert ("the question is in" in str(row.reason)) == (said is not None)
+
+
 @pytest.mark.parametrize("named", [{}, {"rag": "Desk"}, {"retriever": "Shelf"}])
 def test_an_answer_rests_on_what_the_filter_lets_in(base: Database, named: Any) -> None:
     question = "How are gifts refunded?"
