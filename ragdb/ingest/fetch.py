@@ -132,9 +132,8 @@ def _resolve(parts: SplitResult, allow_private: bool) -> tuple[Any, ...]:
             parts.hostname, parts.port or _PORTS[parts.scheme], type=socket.SOCK_STREAM
         )
     except (OSError, UnicodeError):
-        raise ReadError(
-            "unreachable", f'the host "{parts.hostname[:80]}" is not known', "check the URL"
-        ) from None
+        said = f'the host "{parts.hostname[:80]}" is not known'
+        raise ReadError("unreachable", said, _elsewhere(parts.scheme)) from None
     if not allow_private and not all(is_public(str(entry[4][0])) for entry in found):
         raise ReadError(
             "forbidden_address",
@@ -142,6 +141,17 @@ def _resolve(parts: SplitResult, allow_private: bool) -> tuple[Any, ...]:
             "add --allow-private if you trust it",
         )
     return found[0][0], found[0][4]
+
+
+def _elsewhere(scheme: str) -> str:
+    """What to do about a host that is not known here, and may be to the proxy of this network."""
+    from urllib.request import getproxies_environment
+
+    if {scheme, "all"}.isdisjoint(getproxies_environment()):
+        return "check the URL"
+    return (
+        "check the URL; no proxy is used, so where one leads there, save the page and read the file"
+    )
 
 
 def _ask(

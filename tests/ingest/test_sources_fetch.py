@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -391,6 +392,25 @@ def test_a_page_that_is_as_it_was_is_not_sent_again(
     assert database.get_source("docs", f"{page}?other") == []
     assert database.ingest(f"{page}?other", corpus="docs", allow_private=True).written == 1
     assert database.ingest(f"{page}?other", corpus="docs", allow_private=True).unchanged == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "is_told"),
+    [("HTTPS_PROXY", True), ("all_proxy", True), ("http_proxy", False), ("RAGDB_X", False)],
+)
+def test_behind_a_proxy_a_host_that_only_the_proxy_knows_has_another_way(
+    monkeypatch: pytest.MonkeyPatch, variable: str, is_told: bool
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv(variable, "http://proxy.example:3128")
+    monkeypatch.setattr("socket.getaddrinfo", Mock(side_effect=OSError(-2, "unknown")))
+    with pytest.raises(ReadError, match="is not known") as failed:
+        fetch("https://docs.example/a")
+    hint = str(failed.value.hint)
+    assert hint.startswith("check the URL")
+    assert ("no proxy is used" in hint) == is_told
 
 
 def test_an_address_of_a_link_keeps_its_link() -> None:
