@@ -108,7 +108,7 @@ def ask(
     with _signed(record), session.connect() as db:
         if corpus is None and (retriever is not None or rag is not None):
             corpus = db.ask_retriever(None, retriever, rag).corpus
-        corpus = asked(db, corpus)
+        corpus = asked(session, db, corpus)
         if retriever is None and rag is None and contract is None:
             mode = mode or "auto"  # nobody brings evidence here, so nothing is passed over
         try:
@@ -173,7 +173,7 @@ def pack(
     from ragdb.evidence.retrieval import RetrievalQuery
 
     with _signed(record), session.connect() as db:
-        corpus = asked(db, corpus)
+        corpus = asked(session, db, corpus)
         retriever = CorpusRetriever(
             db,
             corpus,

@@ -182,7 +182,7 @@ def ask(
     from ragdb.peers import asking
 
     with session.connect() as db:
-        corpus = asked(db, corpus)
+        corpus = asked(session, db, corpus)
         found = asking.query(db, corpus, query, k, allow_private=allow_private)
     if "error" in found:
         raise Failure(str(found.get("message") or found["error"]), hint=found.get("hint"))

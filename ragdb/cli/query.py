@@ -48,21 +48,26 @@ AllowPrivate = Annotated[
 ]
 
 
-def readable(db: Database) -> list[str]:
+def readable(session: Session, db: Database) -> list[str]:
     """Every corpus that the caller may read, as `searched` has them. Raises Failure."""
     names = searched(db.list_corpora())
     if not names:
         raise Failure(
             "there is no corpus to search", hint="create one with `ragdb ingest PATH --corpus NAME`"
         )
+    if names == ["system"]:
+        session.note(
+            "there is no corpus but the manual, which is taken;"
+            " `ragdb ingest PATH --corpus NAME` makes one"
+        )
     return names
 
 
-def asked(db: Database, corpus: str | None) -> str:
+def asked(session: Session, db: Database, corpus: str | None) -> str:
     """The corpus of a verb: the one it is told, or else the only one that the caller may read."""
     if corpus is not None:
         return corpus
-    names = readable(db)
+    names = readable(session, db)
     if len(names) > 1:
         raise Failure(
             f"there are {len(names)} corpora, and this takes one",

@@ -37,7 +37,7 @@ def similar(
     """Print the chunks of a corpus that are most like one of it."""
     among = filter_of(filter)
     with session.connect() as db:
-        corpus = asked(db, corpus)
+        corpus = asked(session, db, corpus)
         hits = db.similar(corpus, chunk_id, k, min_score, among, mode)
         if session.format == "table":
             for hit in hits:

@@ -151,7 +151,7 @@ def search(
         how["trace"] = trace
         return search_servers(session, server, corpus, query, partial, facets, how)
     with session.connect() as db:
-        names = corpus or readable(db)
+        names = corpus or readable(session, db)
         if group is not None:
             _grouped(session, db, names, query, group, how)
             return None
@@ -215,7 +215,7 @@ def _count(
     with session.connect() as db:
         found = db.facets(corpora, query, names, filter, syntax=syntax)
         total = db.count_matches(corpora, query, filter, syntax)
-        searched = corpora or readable(db)
+        searched = corpora or readable(session, db)
     print_facets(session, found, names, total, searched)
 
 

@@ -59,7 +59,7 @@ def slice_ls(
 
     with session.connect() as db:
         session.rows(
-            db.list_slices(asked(db, corpus), moment("--since", since), limit),
+            db.list_slices(asked(session, db, corpus), moment("--since", since), limit),
             "slice_id created_at chunks edge_count anchor_chunk_id anchor_source",
             empty="no slices are stored; store one with `ragdb slice build --store`",
         )
@@ -84,7 +84,7 @@ def slice_build(
     if store and not sign:
         raise Failure("--store stores only signed slices", hint="omit --no-sign")
     with session.connect() as db:
-        corpus = asked(db, corpus)
+        corpus = asked(session, db, corpus)
         chosen = _policy(db, policy)
         anchor = ids.chunk_id(db, corpus, anchor)
         made: Any = (
@@ -112,7 +112,7 @@ def slice_show(
 ) -> None:
     """Show the members of a stored slice, in the order in which the policy chose them."""
     with session.connect() as db:
-        corpus = asked(db, corpus)
+        corpus = asked(session, db, corpus)
         session.rows(db.slice_members(corpus, ids.slice_id(db, corpus, slice_id)))
 
 
@@ -179,7 +179,7 @@ def slice_search(
         "filter": filter_of(filter),
     }
     with session.connect() as db:
-        corpus = asked(db, corpus)
+        corpus = asked(session, db, corpus)
         how["slice_id"] = slice_id and ids.slice_id(db, corpus, slice_id)
         how["anchor"] = anchor and ids.chunk_id(db, corpus, anchor)
         how["policy"] = _policy(db, policy)

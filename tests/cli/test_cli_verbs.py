@@ -1295,10 +1295,12 @@ def test_init_loads_the_manual_once_and_nobody_writes_to_it(
         result = run("init")
     assert result.exit_code == 0, result.output
     assert "the manual was loaded" not in result.stderr
-    (hit, *_) = json.loads(
-        run("search", "create_corpus", "-d", f"{clone} user=reader", "--json").stdout
-    )
+    found = run("search", "create_corpus", "-d", f"{clone} user=reader", "--json")
+    (hit, *_) = json.loads(found.stdout)
     assert hit["corpus"] == "system"
+    # whoever has taken another database for theirs would think that these are their texts
+    assert "there is no corpus but the manual" in found.stderr
+    assert run("search", "create_corpus", "-c", "system", "--json").stderr == ""
     result = run("ingest", EXAMPLES, "-c", "system", "-d", f"{clone} user=admin")
     assert result.exit_code == 3
     assert "RG401" in result.stderr
