@@ -116,8 +116,14 @@ def _expand(
             raise ReadError("unreadable", why, "go to one that is there") from None
         if os.path.exists(argument):  # as /dev/stdin and <(command) are, which lead to no file
             raise ReadError("not_a_file", "it is not a regular file", "give - for stdin") from None
-        hint = "leave its quotes out, or give the folder and --glob"
-        raise unreadable(error, hint if "*" in str(error.filename) else None) from None
+        hint = None
+        if argument.startswith("~"):
+            hint = (
+                "write the path of the home folder for ~: only a shell reads it, and not in quotes"
+            )
+        elif "*" in str(error.filename):
+            hint = "leave its quotes out, or give the folder and --glob"
+        raise unreadable(error, hint) from None
     except (OSError, RuntimeError, ValueError) as error:
         raise unreadable(error) from None
     if root.is_dir():

@@ -228,6 +228,13 @@ def test_a_pattern_that_no_shell_expanded_is_answered_with_the_flag(tmp_path: Pa
     assert error.hint == "leave its quotes out, or give the folder and --glob"
 
 
+@pytest.mark.parametrize(("given", "is_told"), [("~/docs", True), ("~me", True), ("a~", False)])
+def test_a_tilde_that_no_shell_has_read_is_told(given: str, is_told: bool) -> None:
+    ((_, error),) = find([given]).failed
+    told = "write the path of the home folder for ~: only a shell reads it, and not in quotes"
+    assert (error.hint == told) is is_told
+
+
 @pytest.mark.parametrize("path", [".", "..", "./"])
 def test_a_folder_that_was_deleted_meanwhile_is_named_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
