@@ -10,7 +10,7 @@ import typer
 
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.query import AllowPrivate, AnswerModel, Endpoint
-from ragdb.cli.session import DATABASE, Failure, Session
+from ragdb.cli.session import Failure, Session
 
 if TYPE_CHECKING:
     from socket import socket
@@ -110,11 +110,8 @@ def serve(
     """
     need_server()
     if otlp is not None and not _exports_spans():
-        raise Failure(
-            "the exporter of spans is not installed",
-            code=DATABASE,
-            hint="pip install 'ragdb-postgres[otlp]'",
-        )
+        hint = "pip install 'ragdb-postgres[otlp]'"
+        raise Failure("the exporter of spans is not installed", hint=hint)
     from ragdb.cli.ask import model_of
     from ragdb.http.config import Config
     from ragdb.server import settings
@@ -184,7 +181,7 @@ def need_server() -> None:
     needed = ("fastapi", "fastapi_offline", "jinja2", "psycopg_pool", "uvicorn")
     if not all(map(find_spec, needed)):
         hint = "pip install 'ragdb-postgres[http]'"
-        raise Failure("the HTTP server is not installed", code=DATABASE, hint=hint)
+        raise Failure("the HTTP server is not installed", hint=hint)
 
 
 def check_role(session: Session, role: str) -> None:

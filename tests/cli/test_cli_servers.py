@@ -92,3 +92,17 @@ def test_a_role_that_the_server_may_not_act_as_is_refused_at_once(
     assert refused.exit_code == 2, refused.output
     assert said in refused.stderr
     assert "hint: name one such as ragdb_reader, that is granted to the login" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("verb", "extra"),
+    [(("serve",), "http"), (("studio",), "http"), (("mcp",), "mcp")],
+)
+def test_a_server_whose_extra_is_missing_ends_as_any_verb_that_lacks_a_package(
+    run: Run, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...], extra: str
+) -> None:
+    monkeypatch.setattr("ragdb.cli.serve.find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    refused = run(*verb)
+    assert refused.exit_code == 2
+    assert f"hint: pip install 'ragdb-postgres[{extra}]'" in refused.stderr
