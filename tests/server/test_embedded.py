@@ -629,8 +629,8 @@ def test_a_user_of_the_server_that_another_process_makes_at_that_moment_is_there
     ("said", "cause"),
     [
         (
-            "running bootstrap script ... ok\nperforming post-bootstrap initialization ... 2026-11-30"
-            ' UTC [1] FATAL:  could not write to file "a": No space left on device\n'
+            "running bootstrap script ... ok\nperforming post-bootstrap initialization ... "
+            '2026-11-30 UTC [1] FATAL:  could not write to file "a": No space left on device\n'
             "child process exited with exit code 1\ninitdb: removing contents of data directory",
             'could not write to file "a": No space left on device',
         ),
