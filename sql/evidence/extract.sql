@@ -85,7 +85,7 @@ begin
       from ragdb_internal.picked_sentences(terms, v_left, max_sentences) p;
     if picked = '{}' or not ragdb_internal.is_of_other_number(picked[1].sentence, question)
       and not ragdb_internal.says_of_another(picked[1].sentence, v_meant, config)
-      and not ragdb_internal.was_undone(picked[1], question, terms, sentences)
+      and not ragdb_internal.is_untold_of(picked[1], question, terms, sentences)
       and (v_subject = '{}'
         or not (v_made
           and ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question))

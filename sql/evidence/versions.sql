@@ -90,9 +90,22 @@ begin
 end $$;
 
 -- Tells whether a sentence of evidence says, to who asks whether something is so in a version, from
--- which one on it is there, or is gone, and another one, with all that it has of what is asked but
--- for numbers, says the contrary of a later one that is not behind the version of the question.
-create or replace function ragdb_internal.was_undone(said ragdb_internal.evidence_sentence,
+-- which one on it is there, or is gone, and this is a later one that the question does not name: it
+-- says nothing of those before it.
+create or replace function ragdb_internal.is_of_later(
+  sentence text, question text, told numeric[], asked numeric[])
+returns boolean
+language sql immutable parallel safe
+return told[: pg_catalog.cardinality(asked)] > asked and not exists (
+  select from ragdb_internal.numbered_names(question) q
+  where pg_catalog.string_to_array(q.number, '.')::numeric[] = asked
+    and sentence ~ ('(?<![0-9.])' || pg_catalog.replace(q.number, '.', '[.]') || '(?![0-9])'));
+
+-- Tells whether a sentence of evidence says, to who asks whether something is so in a version, from
+-- which one on it is there, or is gone, and this does not hold of that version: it is a later one,
+-- or another sentence, with all that it has of what is asked but for numbers, says the contrary of
+-- a later one that is not behind the version of the question.
+create or replace function ragdb_internal.is_untold_of(said ragdb_internal.evidence_sentence,
   question text, terms ragdb_internal.asked_term[],
   sentences ragdb_internal.evidence_sentence[])
 returns boolean
@@ -106,7 +119,8 @@ declare
     select max(string_to_array(q.number, '.')::numeric[])
     from ragdb_internal.numbered_names(question) q) end;
 begin
-  return v_told is not null and exists (
+  return v_told is not null and (ragdb_internal.is_of_later(
+    said.sentence, question, v_told, v_asked) or exists (
     select from unnest(sentences) s
       cross join lateral (
         select ragdb_internal.version_told(s.sentence, v_pattern) as told offset 0) t
@@ -115,5 +129,5 @@ begin
         <> ragdb_internal.says_kind(said.sentence, 'end', '')
       and s.lexemes @> array(
         select a.lexeme from unnest(terms) a
-        where a.lexeme = any (said.lexemes) and a.lexeme !~ '^(?:[0-9]|version$|releas$)'));
+        where a.lexeme = any (said.lexemes) and a.lexeme !~ '^(?:[0-9]|version$|releas$)')));
 end $$;

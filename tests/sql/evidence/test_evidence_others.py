@@ -234,6 +234,22 @@ def test_an_item_whose_label_texts_write_in_small_letters_is_about_no_other_thin
             "Does version 4 have plugins?",
             "Plugins were removed",
         ),
+        # added, or removed, later than that version
+        (["Plugins were added in version 4."], "Does version 3 have plugins?", None),
+        (["Quickserv 4 adds plugins."], "Does Quickserv 3.9 have plugins?", None),
+        (["Plugins were removed in version 4."], "Does version 3 have plugins?", None),
+        (["Plugins were added in version 4.5."], "Does version 4 have plugins?", "Plugins were"),
+        (
+            ["Plugins were added in version 2.", "Plugins were removed in version 4."],
+            "Does version 3 have plugins?",
+            "Plugins were added",
+        ),
+        # in a version of something else
+        (
+            ["Support for Python 3.9 was added in version 12."],
+            "Is Python 3.9 supported?",
+            "Support for",
+        ),
         # what is gone says nothing of when it came
         (
             ["There are plugins since version 4.", "Since version 5 there are plugins no longer."],
