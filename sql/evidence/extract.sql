@@ -151,10 +151,11 @@ begin
   select p.picked, p.support into picked, support
     from ragdb_internal.picked_about(question, v_config, evidence, v_terms,
       ragdb_internal.listed_sentences(evidence,
-      ragdb_internal.defining_sentences(ragdb_internal.kind_sentences(evidence,
-        ragdb_internal.naming_sentences(evidence, v_config,
-          v_read.read_as, v_names, v_asked, v_read.sentences), v_kinds, question, v_terms),
-        question, v_config), question, v_config), max_sentences) p;
+      ragdb_internal.telling_of_thing(
+        ragdb_internal.defining_sentences(ragdb_internal.kind_sentences(evidence,
+          ragdb_internal.naming_sentences(evidence, v_config,
+            v_read.read_as, v_names, v_asked, v_read.sentences), v_kinds, question, v_terms),
+          question, v_config), question, v_config), question, v_config), max_sentences) p;
   if picked <> '{}' and not ragdb_internal.picked_kinds(picked, v_kinds, question) then
     support := 0;
   elsif v_names <> '{}' and coalesce(support, 0) < min_support then

@@ -1,5 +1,16 @@
 -- The sentences that say what something is, for who asks that.
 
+-- Returns a pattern of the verbs by which something is said to be something, by the language of a
+-- text configuration.
+create or replace function ragdb_internal.saying_verbs(config text) returns text
+language sql immutable parallel safe
+return case config
+  when 'german' then 'ist|sind|war(?:en)?|bedeute[nt]|bezeichne[nt]|hei(?:ß|ss)t'
+  when 'french' then 'est|sont|était|désigne|signifie'
+  when 'spanish' then 'es|son|era|fue|significa'
+  when 'russian' then 'это|означает|является|был[аио]?'
+  else 'is|are|was|were|means?|refers?\s+to|stands?\s+for|describes?|denotes?' end;
+
 -- Returns what a sentence says something of, as the salt in "A **salt** (a string) is random", what
 -- stands before the colon of an item, or the first cell of a row; then the word or the sign behind
 -- it, and the rest. Null where it says none. That word is looked for by its place: a pattern of the
@@ -12,12 +23,8 @@ declare
   v_bare constant text := translate(
     regexp_replace(sentence, E'\\([^)]*\\)', '', 'g'), E'\u00a0\u202f', '  ');
   v_said constant text := case when starts_with(v_bare, '|') then substr(v_bare, 2) else v_bare end;
-  v_sign constant text := E'[*_`"”»)]*\\s*(?:[:：|]|\\s[—–-])\\s|,?\\s+(?:' || case config
-    when 'german' then 'ist|sind|war(?:en)?|bedeute[nt]|bezeichne[nt]|hei(?:ß|ss)t'
-    when 'french' then 'est|sont|était|désigne|signifie'
-    when 'spanish' then 'es|son|era|fue|significa'
-    when 'russian' then 'это|означает|является|был[аио]?'
-    else E'is|are|was|were|means?|refers?\\s+to|stands?\\s+for|describes?|denotes?' end || E')\\s+';
+  v_sign constant text := E'[*_`"”»)]*\\s*(?:[:：|]|\\s[—–-])\\s|,?\\s+(?:'
+    || ragdb_internal.saying_verbs(config) || E')\\s+';
   v_start constant integer := regexp_instr(v_said, v_sign, 2, 1, 0, 'i');
   v_end integer;
 begin

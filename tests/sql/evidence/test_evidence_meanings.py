@@ -141,6 +141,67 @@ def test_what_names_a_thing_last_or_as_a_label_does_not_say_what_it_is(
 
 
 @pytest.mark.parametrize(
+    ("text", "question", "is_told"),
+    [
+        # named among what is said of others
+        ("We like Django.", "What is Django?", False),
+        ("Add `django.contrib.postgres` to the list.", "What is Django?", False),
+        ("--------------\nDjango 0.105\n--------------", "What is Django?", False),
+        ("The crawler respects the standard (/robots.txt).", "What is robots.txt?", False),
+        ("To specify a proxy on a socket, use localhost.", "What is a socks proxy?", False),
+        ("Keep each salt beside its hash.", "What are salts?", False),
+        # it is told what it is
+        ("We use Django (a framework) for pages.", "What is Django?", True),
+        ("We use Django, a framework.", "What is Django?", True),
+        ("For pages there is a framework called Django here.", "What is Django?", True),
+        ("In cryptography, a salt is a random text.", "What are salts?", True),
+        ("Guard against Cross-Site Request Forgery (CSRF).", "What is CSRF?", True),
+        ("**Django** makes pages of models.", "What is Django?", True),
+        ("# Django\n\nIt makes pages of models.", "What is Django?", True),
+        ("Plugins are new in the second release.", "What is new?", True),
+        # who somebody is, what something has, and what is looked for by a word
+        ("The book was written by Ada Byron.", "Who is Ada Byron?", True),
+        ("Set the maximum length to 64 letters.", "What is the maximum length?", True),
+        ("Keep a length of 64 letters for passwords.", "What is a length for passwords?", True),
+        ("We like Django.", "Django", True),
+        # what a label has is none, nor is what a label is
+        ("Type: a string", "What is a type?", False),
+        ("* **Format**: a short code", "What is a format?", False),
+        ("| Default | a string |", "What is a default?", False),
+        ("Type: a string", "What is the type?", True),
+        ("Type: a set that a value is from", "What is a type?", True),
+    ],
+)
+def test_a_mention_and_what_a_label_has_do_not_say_what_something_is(
+    db: Connection, text: str, question: str, is_told: bool
+) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", text)
+    row = alike(base, "docs", question)
+    assert (row.status == "answered") is is_told, row.answer or row.reason
+
+
+MENTIONED = {
+    "german": ("Was ist ein Salz?", "Bewahre jedes Salz neben dem Hash auf."),
+    "french": ("Qu’est-ce qu’un sel ?", "Gardez chaque sel avec le mot de passe."),
+    "spanish": ("¿Qué es una sal?", "Guarde cada sal junto al resumen."),
+    "russian": ("Что такое соль?", "Храните каждую соль рядом с хешем."),
+}
+
+
+@pytest.mark.parametrize("config", MENTIONED)
+def test_a_mention_does_not_say_what_something_is_in_other_languages(
+    any_db: Connection, config: str
+) -> None:
+    question, text = MENTIONED[config]
+    base = Database(any_db)
+    base.create_corpus("docs", text_config=config)
+    base.put_text("docs", "a.md", text)
+    assert alike(base, "docs", question).status == "insufficient"
+
+
+@pytest.mark.parametrize(
     ("question", "config", "asked"),
     [
         ("What is a salt?", "english", "a salt"),
