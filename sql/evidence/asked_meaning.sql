@@ -96,7 +96,7 @@ return pg_catalog.substring(question, '(?i)^(?:' || case config
   when 'spanish' then '(?:qu[ée]|qui[ée]n) (?:es|son|era|fue|significa|quiere decir)'
     '(?: exactamente)?|defin[ea]|(?:la )?definición de'
   else '[Чч]то (?:такое|значит|означает)|[Кк]то так(?:ой|ая|ие)|(?:[Дд]ай(?:те)? )?[Оо]пределение'
-  end || ') ?(.+?)(?: ist| sind| bedeutet)?$');
+  end || ')(?: |(?<=[’''-]))(.+?)(?: ist| sind| bedeutet)?$');
 
 -- Returns what a question asks the meaning of, as the salt in "What is a salt?", with that in which
 -- it has it, as in "In cryptography, what does salt mean?", by the language of a text

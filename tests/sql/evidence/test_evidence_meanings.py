@@ -254,6 +254,11 @@ def test_a_mention_does_not_say_what_something_is_in_other_languages(
         ("¿Qué quiere decir CORS?", "spanish", "CORS"),
         ("Definición de sal", "spanish", "sal"),
         ("Кто такой Тесла?", "russian", "Тесла"),
+        # a verb that begins as another does
+        ("¿Quién escribió el libro?", "spanish", None),
+        ("¿Qué estados tiene?", "spanish", None),
+        ("Wer warf den Ball?", "german", None),
+        ("Qui estime le prix ?", "french", None),
     ],
 )
 def test_a_question_that_asks_what_something_is(
