@@ -68,7 +68,8 @@ end $$;
 -- Returns the kinds of what answers a question; none for any.
 create or replace function ragdb_internal.asked_kinds(question text, config text) returns text[]
 language sql immutable parallel safe
-return pg_catalog.array_remove(array[ragdb_internal.asked_kind(question, config),
+return pg_catalog.array_remove(array[coalesce(ragdb_internal.asked_kind(question, config),
+    ragdb_internal.kind_by_language(question, config)),
   case when ragdb_internal.asks_for_end(question, config) then 'end' end], null);
 
 -- Returns the words of numbers.
@@ -103,7 +104,7 @@ return case kind
     frequently}'
   when 'default' then '{default,defaults,defaulted,unset,omitted,unspecified}'
   when 'maker' then ragdb_internal.makers()
-  else '{}' end;
+  else ragdb_internal.words_by_language(kind) end;
 
 -- Tells whether a sentence names who may have made what a question is about: who does so by a verb
 -- that is not passive, by whom it was done, other than used, or a name of two words or three that
@@ -163,10 +164,12 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return case kind when 'date' then sentence
+  return case regexp_replace(kind, '^.*_', '') when 'date' then sentence
         ~ ('(?<![0-9.,#]|[a-z]/)[0-9]{3,4}(?![0-9]|[.,][0-9])|[0-9]{2}[./-][0-9]{2}'
         '|(?<=[a-z0-9,] )May(?![a-z])')
-      when 'maker' then ragdb_internal.names_maker(sentence, question)
+      when 'maker' then case when kind = 'maker'
+        then ragdb_internal.names_maker(sentence, question)
+        else ragdb_internal.names_maker_in(sentence, split_part(kind, '_', 1)) end
       when 'often' then sentence ~* (E'\\m(?:(?:once|times)\\s+(?:an?|per|in)|(?:each|every|per)'
         '\\s+(?:\\S+\\s+){0,2}(?:\\S*second|\\S*day|minute|hour|night|week|month|quarter|year|time'
         '|decade)|every\\s+[0-9]|(?:with|on|at|upon|after|before)\\s+(?:each|every)\\M|per\\s)')

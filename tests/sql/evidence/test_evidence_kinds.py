@@ -354,3 +354,84 @@ def test_another_default_is_no_answer(any_db: Connection, question: str, status:
     base.put_text("docs", "a.md", "By default, functions take a type whose size is known.")
     base.put_text("docs", "b.md", "Each thread has a stack. The stack of a thread grows.")
     assert alike(base, "docs", question).status == status
+
+
+@pytest.mark.parametrize(
+    ("question", "config", "kinds"),
+    [
+        ("Wann wurde es veröffentlicht?", "german", ["german_date"]),
+        ("In welchem Jahr endete es?", "german", ["german_date"]),
+        ("Wann öffnet es?", "german", []),
+        ("Wie viele Tage dauert es?", "german", ["german_number"]),
+        ("Wie viel kostet es?", "german", []),
+        ("Wer hat es geschrieben?", "german", ["german_maker"]),
+        ("Wer darf es lesen?", "german", []),
+        ("Quand a-t-il été publié ?", "french", ["french_date"]),
+        ("Quand apt-get a-t-il été publié ?", "french", ["french_date"]),
+        ("Quand faut-il payer ?", "french", []),
+        ("Combien de jours faut-il ?", "french", ["french_number"]),
+        ("Qui a écrit adduser ?", "french", ["french_maker"]),
+        ("Qui peut le lire ?", "french", []),
+        ("¿Cuándo se publicó?", "spanish", ["spanish_date"]),
+        ("¿Cuándo llega?", "spanish", []),
+        ("¿Cuántos días dura?", "spanish", ["spanish_number"]),
+        ("¿Quién escribió man?", "spanish", ["spanish_maker"]),
+        ("Когда он вышел?", "russian", []),
+    ],
+)
+def test_a_question_in_another_language_asks_for_a_kind_of_thing(
+    any_db: Connection, question: str, config: str, kinds: list[str]
+) -> None:
+    assert scalar(any_db, "select ragdb_internal.asked_kinds(%s, %s)", question, config) == kinds
+
+
+@pytest.mark.parametrize(
+    ("config", "question", "text", "is_told"),
+    [
+        (
+            "german",
+            "Wann wurde der Parser veröffentlicht?",
+            "Der veröffentlichte Parser ist da.",
+            0,
+        ),
+        (
+            "german",
+            "Wann wurde der Parser veröffentlicht?",
+            "Der Parser wurde im März veröffentlicht.",
+            1,
+        ),
+        (
+            "german",
+            "Wann wurde der Parser veröffentlicht?",
+            "Der Parser wurde 2019 veröffentlicht.",
+            1,
+        ),
+        ("german", "Wie viele Bäume hat der Parser?", "Der Parser hat Bäume.", 0),
+        ("german", "Wie viele Bäume hat der Parser?", "Der Parser hat zwölf Bäume.", 1),
+        ("german", "Wer hat den Parser geschrieben?", "Der Parser schreibt Bäume auf.", 0),
+        ("german", "Wer hat den Parser geschrieben?", "Ada hat den Parser geschrieben.", 1),
+        ("german", "Wer hat den Parser entwickelt?", "Den Parser hat Ada entwickelt.", 1),
+        ("french", "Qui a écrit le parseur ?", "Le parseur lit des fichiers.", 0),
+        ("french", "Qui a écrit le parseur ?", "Le parseur a été écrit par Ada.", 1),
+        ("french", "Qui a écrit le parseur ?", "Le parseur a été écrit par un appel.", 0),
+        ("french", "Quand le parseur a-t-il été publié ?", "Le parseur est publié ici.", 0),
+        ("french", "Quand le parseur a-t-il été publié ?", "Le parseur est publié depuis mai.", 1),
+        ("spanish", "¿Quién escribió el analizador?", "El analizador lee archivos.", 0),
+        ("spanish", "¿Quién escribió el analizador?", "Ada escribió el analizador.", 1),
+        ("spanish", "¿Cuántos árboles tiene el analizador?", "El analizador tiene árboles.", 0),
+        (
+            "spanish",
+            "¿Cuántos árboles tiene el analizador?",
+            "El analizador tiene tres árboles.",
+            1,
+        ),
+    ],
+)
+def test_what_says_no_such_kind_of_thing_is_no_answer_in_another_language(
+    any_db: Connection, config: str, question: str, text: str, is_told: int
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs", text_config=config)
+    base.put_text("docs", "a.md", text)
+    row = alike(base, "docs", question)
+    assert row.status == ("answered" if is_told else "insufficient"), row.answer or row.reason
