@@ -78,6 +78,7 @@ declare
     else ragdb_internal.lexemes_of_name(v_name, config) end;
   v_made constant boolean := ragdb_internal.asked_for(question) ~* '^who ';
   v_meant constant text[] := ragdb_internal.meant_lexemes(question, config);
+  v_object constant text[] := ragdb_internal.asked_object(question, config);
   v_left ragdb_internal.evidence_sentence[] := sentences;
 begin
   for v_round in 1 .. 10 loop
@@ -86,6 +87,7 @@ begin
     if picked = '{}' or not ragdb_internal.is_of_other_number(picked[1].sentence, question)
       and not ragdb_internal.says_of_another(picked[1].sentence, v_meant, config)
       and not ragdb_internal.is_untold_of(picked[1], question, terms, sentences)
+      and (v_object = '{}' or picked[1].lexemes || picked[1].headed && v_object)
       and (v_subject = '{}'
         or not (v_made
           and ragdb_internal.begins_with_longer(picked[1].sentence, v_name, question))

@@ -46,8 +46,8 @@ return case when words[cardinality(words) - 1] = 'of'
   then cardinality(words) end;
 
 -- Returns the word of an English question that names what it is about in small letters: behind
--- "does", "who created" and the like, or its last behind "the … of", without an article or a
--- plural; null for none. A name has a verb behind it, and no article.
+-- "does", "who created", "when was" and the like, or its last behind "the … of", without an article
+-- or a plural; null for none. A name has a verb behind it, and no article.
 create or replace function ragdb_internal.bare_subject(question text, config text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -56,12 +56,13 @@ declare
   v_words constant text[] := ragdb_internal.written_words(question);
   v_place constant integer := case
     when lower(v_words[1] collate "C") = 'who' and v_words[2] = any (ragdb_internal.making_verbs())
+      or lower(v_words[1] collate "C") = 'when' and v_words[2] in ('was', 'were', 'did')
     then 3
     else coalesce(ragdb_internal.owner_place(v_words), array_position(
       array_replace(v_words[: 6], 'Does', 'does'), 'does') + 1) end;
 begin
   return case when config = 'english' and v_words[v_place] ~ '^[a-z][a-z0-9_.-]+$'
-      and (v_words[v_place] !~ '[^s]s$' or v_words[v_place - 1] <> 'of')
+      and (v_words[v_place] !~ '[^s]s$' or v_words[v_place - 1] not in ('of', 'was', 'were', 'did'))
       and v_words[v_place] <> all ('{a,an,the,this,that,it,its,he,she,his,her,my,your,our,their,one,
         each,every,any,no,another,someone,anyone,everyone,somebody,anybody,everybody,something,
         anything,everything,nothing,what,which,who,people,men,women,children}')
@@ -87,4 +88,24 @@ begin
     when v_words[v_place] ~ '^[A-Z]' then v_words[v_place]
     when v_place > 2 or v_first = 'does' then ragdb_internal.bare_subject(
       array_to_string(v_words, ' '), config) end;
+end $$;
+
+-- Returns the lexemes of what an English question asks whether a thing with a name does it, behind
+-- the verb, as zstd of "Does gzip 1.12 support zstd?"; none for another question.
+create or replace function ragdb_internal.asked_object(question text, config text) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_words constant text[] := ragdb_internal.written_words(ragdb_internal.asked_for(question));
+  v_name constant text := ragdb_internal.asked_subject(question, config);
+  v_verb constant integer := case when v_words[3] ~ '^v?[0-9]' then 4 else 3 end;
+begin
+  return case
+    when v_name is null or v_words[2] <> v_name or lower(v_words[1] collate "C") <> all (
+      '{does,do,did,can,could,will,should}') then '{}'
+    else array(
+      select l from unnest(ragdb_internal.lexemes_of_name(
+        array_to_string(v_words[v_verb + 1 :], ' '), config)) l
+      where l <> all (ragdb_internal.lexemes_of_name(v_name, config)) and l !~ '^[0-9.]+$') end;
 end $$;

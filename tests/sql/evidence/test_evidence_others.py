@@ -40,6 +40,8 @@ tinyserv has a maximum line length of 70 letters. The quickserv may be given.
         ("Could you tell me who created uvicorn?", None, "uvicorn"),
         ("Does Uvicorn support HTTP/3?", None, "Uvicorn"),
         ("Is Uvicorn fast?", None, "Uvicorn"),
+        ("When was uvicorn released?", "uvicorn", None),
+        ("When did scientists meet?", None, None),
         ("Is it fast?", None, None),
         ("Does the server support HTTP/3?", None, None),
         ("Does it use the port of the server?", None, None),
@@ -190,6 +192,48 @@ def test_an_item_whose_label_texts_write_in_small_letters_is_about_no_other_thin
         f"# Servers\n\n{sentence}\n\n{more}",
     )
     assert made is is_of_another
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "is_told"),
+    [
+        ("Changes in Quickserv release 1.12 (stable).", "Does Quickserv 1.12 support zstd?", False),
+        ("Quickserv 1.12 supports the lzma format.", "Does Quickserv 1.12 support zstd?", False),
+        ("Quickserv 1.12 supports zstd.", "Does Quickserv 1.12 support zstd?", True),
+        ("Quickserv 1.12 is compatible with zstd.", "Does Quickserv 1.12 support zstd?", True),
+        ("# zstd\n\nQuickserv 1.12 supports it.", "Does Quickserv 1.12 support zstd?", True),
+        ("Quickserv has a release.", "Does Quickserv have plugins?", False),
+        ("Quickserv runs and restarts workers.", "Does Quickserv restart?", True),
+        ("Quickserv is not secure.", "Is Quickserv safe?", True),
+    ],
+)
+def test_whether_a_thing_does_something_is_told_by_what_has_a_word_of_that(
+    any_db: Connection, text: str, question: str, is_told: bool
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", text)
+    base.put_text("docs", "b.md", "Slowserv supports zstd, has plugins and is safe.")
+    row = alike(base, "docs", question)
+    assert (row.status == "answered") is is_told, row.answer or row.reason
+
+
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [
+        ("When was slowtar released?", "insufficient"),
+        ("When was quicktar released?", "answered"),
+        ("When were pages released?", "answered"),
+    ],
+)
+def test_what_was_done_when_is_told_by_what_names_it(
+    any_db: Connection, question: str, status: str
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", "The quicktar page was released in May 2020.")
+    base.put_text("docs", "b.md", "Use slowtar for pages.")
+    assert alike(base, "docs", question).status == status
 
 
 @pytest.mark.parametrize(
