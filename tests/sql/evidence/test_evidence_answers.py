@@ -924,3 +924,24 @@ def test_an_answer_that_has_to_name_four_times_as_much_takes_about_four_times_as
     took(100)
     # two names may be said as one word, and each was once tried with all others: sixteen times
     assert took(1600) < 8 * took(400)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "About Quickserv\n--------------",
+        "About Quickserv\n==============",
+        "--------------\nAbout Quickserv\n--------------",
+    ],
+)
+def test_a_line_with_a_rule_below_it_is_a_heading_and_no_answer(
+    any_db: Connection, heading: str
+) -> None:
+    text = f"{heading}\n\nPages are served in turn.\n\nA line - with a dash - and another ---"
+    told = any_db.execute(
+        "select sentence, heading from ragdb_internal.telling_sentences(%s)", (text,)
+    ).fetchall()
+    assert told == [
+        ("Pages are served in turn.", heading),
+        ("A line - with a dash - and another ---", None),
+    ]
