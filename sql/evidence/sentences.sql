@@ -48,20 +48,23 @@ return case
 
 -- Returns a pattern of the parts of a text that marks or lines end. White space follows a mark, but
 -- for those of Chinese, Japanese and Hindi. In a Greek text a semicolon asks. French has a space
--- before the quotation mark that closes. What Japanese quotes goes on behind the quote.
+-- before the quotation mark that closes. What Japanese quotes goes on behind the quote. A line of
+-- capitals alone above an indented one is a heading, as in a manual page.
 create or replace function ragdb_internal.sentence_pattern(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
-  pg_catalog.replace(
+  pg_catalog.replace(pg_catalog.replace(
   '((?:[^EW\n]|[E](?![SC])|[E]Q+(?![SC])|[W]+[C]+(?=[とっ、，])'
-  '|\n(?!\s*\n| *(?:[-*+] |[0-9]{1,3}[.)] |[#|]|```)))*'
+  '|\n(?!\s*\n| *(?:[-*+] |[0-9]{1,3}[.)] |[#|]|```))H)*'
   '(?:[E]Q*[S]*|[W]+[C]*[S]*|\n\s*|$)'
   '|```(?:[^`]|`(?!``))*(?:```\s*|$))',
   'Q', '(?:[C]|[ \u00a0\u202f]»)'), 'C', '"''’”)\]»«」』】）》〉'), 'S', '\s\u00a0\u202f\u3000'),
   'E', case when sentence_pattern.text like '%;%'
     and pg_catalog.octet_length(sentence_pattern.text) > pg_catalog.length(sentence_pattern.text)
     and sentence_pattern.text ~ '[Ͱ-Ͽἀ-῿]{2};' then '.!?؟۔;' else '.!?؟۔' end),
-  'W', '。！？।॥\u037e');
+  'W', '。！？।॥\u037e'), 'H', case
+    when sentence_pattern.text ~ '(?:^|\n)[A-ZÀ-Þ][A-ZÀ-Þ ]{2,40}\n[ \t]'
+    then '(?:(?![ \t])|(?<!(?:^|\n)[A-ZÀ-Þ][A-ZÀ-Þ ]{2,40}\n))' else '' end);
 
 -- Returns the sentences of a text and their ranges in it, from 0. The same ends of sentences as the
 -- chunker's: a mark, closing quotes and brackets, white space; but none behind an abbreviation,

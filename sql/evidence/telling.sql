@@ -2,13 +2,13 @@
 
 -- Returns how a sentence leads to the next one: as a question, which ends in a question mark,
 -- brackets and quotes behind it left out, or as a heading of Markdown, also a line with a rule
--- below it or around it; null where it does not.
+-- below it or around it, or of capitals alone; null where it does not.
 create or replace function ragdb_internal.opening(sentence text) returns text
 language sql immutable parallel safe
 return case
   when opening.sentence
     ~ '(?:[?？؟\u037e]|[Ͱ-Ͽἀ-῿]{2};)(?:["''*_)\]’”»」』）]|[ \u00a0\u202f]»)*$' then 'question'
-  when opening.sentence ~ '^#{1,6}\s' then 'heading'
+  when opening.sentence ~ '^(?:#{1,6}\s|[A-ZÀ-Þ][A-ZÀ-Þ ]{2,40}$)' then 'heading'
   when pg_catalog.right(opening.sentence, 3) in ('---', '===', '~~~', '^^^')
     and opening.sentence ~ '^(?:[=~^-]{3,}\n)?[^\n]*[[:alnum:]][^\n]*\n[=~^-]{3,}$'
   then 'heading' end;

@@ -945,3 +945,18 @@ def test_a_line_with_a_rule_below_it_is_a_heading_and_no_answer(
         ("Pages are served in turn.", heading),
         ("A line - with a dash - and another ---", None),
     ]
+
+
+def test_a_line_of_capitals_above_an_indented_one_is_a_heading(any_db: Connection) -> None:
+    text = (
+        "EXIT STATUS\n       It is zero where ALL is well, and\n       ONE\n       elsewhere.\n"
+        "BEZEICHNUNG ÜBER\n  dpkg - a tool\n\nTHE TOOL IS\nGIVEN AS IT IS."
+    )
+    told = any_db.execute(
+        "select sentence, heading from ragdb_internal.telling_sentences(%s)", (text,)
+    ).fetchall()
+    assert told == [
+        ("It is zero where ALL is well, and\n       ONE\n       elsewhere.", "EXIT STATUS"),
+        ("dpkg - a tool", "BEZEICHNUNG ÜBER"),
+        ("THE TOOL IS\nGIVEN AS IT IS.", None),
+    ]
