@@ -60,20 +60,23 @@ return case config
 
 -- Tells whether a sentence that has a thing, by such a pattern, tells of it what it is: it begins
 -- with it, or has it beside what says so, as in "is a thing", "called a thing", "a thing, which",
--- "thing (a", "thing: a" and "(thing)". "This is a thing" does not.
+-- "thing (a", "thing: a" and "(thing)". "This is a thing" and "is a thing box" do not.
 create or replace function ragdb_internal.tells_thing(sentence text, pattern text, config text)
 returns boolean
 language sql immutable parallel safe
 return sentence ~* pg_catalog.format(
     E'^[^[:alnum:]]*(?:%4$s\\s+|l[’''])?["*_`“«\\[]*%1$s["*_`”»\\])]*\\s+[[:alpha:]]'
-    '|(?<![[:alnum:]])(?:%2$s|%3$s)(?![[:alnum:]])(?:(?!\\m(?:to|in|with|by|on|at|from|via|using'
-    '|when|if|than|like|without|and|or|but|mit|nach|avec|dans|con|en)\\M)[^.:;!?]){0,50}?%1$s'
+    '|(?<![[:alnum:]])(?:(?:%2$s)%5$s%1$s(?=["*_`”»\\])]*(?:[.,;:!?]|\\s*$|\\s+(?:[^[:alpha:]]'
+    '|(?:in|of|for|that|which|who|with|to|from|at|as|when|where|by|on)\\s)))|(?:%3$s)%5$s%1$s)'
     '|%1$s["*_`”»\\])]*\\s*[(]%4$s\\s'
     '|%1$s["*_`”»\\])]*(?:\\s*[(][^)]*[)])?["*_`”»\\]]*(?:\\s*[:：|]|\\s[—–-]\\s'
-    '|,?\\s+(?:%2$s)\\s|,\\s*(?:%4$s|which|that|who|d(?:er|ie|as)|qui|que|котор\\w+)\\s)'
+    '|,?\\s+(?:(?:%2$s)|(?:also\\s)?(?:%3$s))\\s'
+    '|,\\s*(?:an?|one|eine?|une?|una|which|that|who|d(?:er|ie|as)|qui|que|котор\\w+)\\s)'
     '|[(]["*_`“«]*%1$s["*_`”»]*[)]',
     pattern, ragdb_internal.saying_verbs(config), ragdb_internal.calling_words(config),
-    '(?:an?|the|one|ein|eine|der|die|das|une?|l[ea]|les|el|los|las|una)')
+    '(?:an?|the|one|ein|eine|der|die|das|une?|l[ea]|les|el|los|las|una)',
+    E'(?![[:alnum:]])(?:(?!\\m(?:to|in|with|by|on|at|from|via|using|when|if|than|like|without|and'
+    '|or|but|mit|nach|avec|dans|con|en)\\M)[^.:;!?]){0,50}?')
   and sentence !~* (E'^[^[:alnum:]]*(?:this|that|these|those|here|it|they)\\s+(?:is|are)\\s+'
     '(?:an?\\s+)?["*_`“]*' || pattern);
 

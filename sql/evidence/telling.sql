@@ -11,6 +11,8 @@ return case
   when opening.sentence ~ '^(?:#{1,6}\s|[A-ZÀ-Þ][A-ZÀ-Þ ]{2,40}$)' then 'heading'
   when pg_catalog.right(opening.sentence, 3) in ('---', '===', '~~~', '^^^')
     and opening.sentence ~ '^(?:[=~^-]{3,}\n)?[^\n]*[[:alnum:]][^\n]*\n[=~^-]{3,}$'
+    -- a title may say what something is
+    and opening.sentence !~ '[[:alnum:]] [–—-] [[:alnum:]]'
   then 'heading' end;
 
 -- Returns a sentence without what a page shows no words of: tags, marks of templates, such as {{ x

@@ -150,7 +150,16 @@ def test_what_names_a_thing_last_or_as_a_label_does_not_say_what_it_is(
         ("The crawler respects the standard (/robots.txt).", "What is robots.txt?", False),
         ("To specify a proxy on a socket, use localhost.", "What is a socks proxy?", False),
         ("Keep each salt beside its hash.", "What are salts?", False),
+        ("Frames are a safer way of clickjacking protection.", "What is clickjacking?", False),
+        ("--primary is a form of --keyring and takes a file.", "What is a keyring?", False),
+        ("If the user has an agent, the connection is forwarded.", "What is an agent?", False),
         # it is told what it is
+        ("Guard against clickjacking, also known as redress.", "What is clickjacking?", True),
+        (
+            "=====================\nquick - a page server\n=====================",
+            "What is quick?",
+            True,
+        ),
         ("We use Django (a framework) for pages.", "What is Django?", True),
         ("We use Django, a framework.", "What is Django?", True),
         ("For pages there is a framework called Django here.", "What is Django?", True),
