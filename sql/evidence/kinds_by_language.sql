@@ -60,8 +60,8 @@ return case kind
     finales,principios,época,guerra,muerte,nacimiento,primavera,verano,otoño,invierno}'
   when 'german_number' then '{zwei,drei,vier,fünf,sechs,sieben,acht,neun,zehn,elf,zwölf,zwanzig,
     dreißig,vierzig,fünfzig,hundert,hunderte,tausend,tausende,million,millionen,milliarde,
-    milliarden,dutzend,beide,beiden,halb,halbe,hälfte,drittel,viertel,kein,keine,keinen,mehrere,
-    viele,einige,alle,paar,unbegrenzt,einzige,einzigen}'
+    milliarden,dutzend,beide,beiden,halb,halbe,hälfte,drittel,viertel,kein,keine,keiner,keinen,
+    mehrere,viele,einige,alle,paar,unbegrenzt,einzige,einzigen}'
   when 'french_number' then '{deux,trois,quatre,cinq,six,sept,huit,neuf,dix,onze,douze,quinze,vingt,
     trente,quarante,cinquante,soixante,cent,cents,mille,million,millions,milliard,milliards,dizaine,
     douzaine,centaine,moitié,tiers,quart,aucun,aucune,plusieurs,quelques,tous,toutes,seul,seule}'
@@ -72,7 +72,7 @@ return case kind
   else '{}' end;
 
 -- Tells whether a sentence names who may have made something: by a verb that is not passive, by
--- whom it was done, or by what those are called who have.
+-- whom it was done, by a name of two words, or by what those are called who have.
 create or replace function ragdb_internal.names_maker_in(sentence text, config text)
 returns boolean
 language sql immutable parallel safe
@@ -81,5 +81,6 @@ return sentence ~* (E'(?<![[:alpha:]]|\\s(?:été|est|sont|être|sido|ser|fue|fu
     || '|autor(?:en|in|es|as?)?|auteure?s?|entwickler(?:n|in)?|erfinder(?:n|in)?|gründer(?:n|in)?'
     '|verfasser(?:n|in)?|créateurs?|inventeurs?|fondateurs?|développeurs?|creador(?:es|a)?'
     '|inventor(?:es|a)?|fundador(?:es|a)?)(?![[:alpha:]])')
+  or sentence ~ '(?<![[:alpha:]])[A-ZÀ-Þ][a-zß-ÿ]+ [A-ZÀ-Þ][a-zß-ÿ]+(?![[:alpha:]])'
   or sentence ~ ('(?:^|\s)(?:von|durch|par|por)\s+'
     '(?:(?:der|dem|den|le|la|les|el|los|las)\s+)?[A-ZÀ-Þ]');

@@ -60,7 +60,7 @@ return case config
 
 -- Tells whether a sentence that has a thing, by such a pattern, tells of it what it is: it begins
 -- with it, or has it beside what says so, as in "is a thing", "called a thing", "a thing, which",
--- "thing (a", "thing: a" and "(thing)". "This is a thing" and "is a thing box" do not.
+-- "thing (a box", "thing: a" and "(thing)". "This is a thing" and "is a thing box" do not.
 create or replace function ragdb_internal.tells_thing(sentence text, pattern text, config text)
 returns boolean
 language sql immutable parallel safe
@@ -68,8 +68,10 @@ return sentence ~* pg_catalog.format(
     E'^[^[:alnum:]]*(?:%4$s\\s+|l[’''])?["*_`“«\\[]*%1$s["*_`”»\\])]*\\s+[[:alpha:]]'
     '|(?<![[:alnum:]])(?:(?:%2$s)%5$s%1$s(?=["*_`”»\\])]*(?:[.,;:!?]|\\s*$|\\s+(?:[^[:alpha:]]'
     '|(?:in|of|for|that|which|who|with|to|from|at|as|when|where|by|on)\\s)))|(?:%3$s)%5$s%1$s)'
-    '|%1$s["*_`”»\\])]*\\s*[(]%4$s\\s'
-    '|%1$s["*_`”»\\])]*(?:\\s*[(][^)]*[)])?["*_`”»\\]]*(?:\\s*[:：|]|\\s[—–-]\\s'
+    '|(?<![[:alnum:]])als\\s["„*_`]*%1$s|%1$s["*_`”»\\])]*\\s+[(](?!(?:and|or|see|und|oder|siehe|et'
+    '|ou|voir|y|o|e|i|z)(?![[:alpha:]]))[[:alpha:]]'
+    '|%1$s["*_`”»\\])]*(?:\\s*[(][^)]*[)])?["*_`”»\\]]*(?:\\s*[:：|]|\\s-\\s'
+    '|\\s(?:[[:alpha:]]+\\s)?[—–]\\s'
     '|,?\\s+(?:(?:%2$s)|(?:also\\s)?(?:%3$s))\\s'
     '|,\\s*(?:an?|one|eine?|une?|una|which|that|who|d(?:er|ie|as)|qui|que|котор\\w+)\\s)'
     '|[(]["*_`“«]*%1$s["*_`”»]*[)]',

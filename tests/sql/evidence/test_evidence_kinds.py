@@ -411,6 +411,13 @@ def test_a_question_in_another_language_asks_for_a_kind_of_thing(
         ("german", "Wer hat den Parser geschrieben?", "Der Parser schreibt Bäume auf.", 0),
         ("german", "Wer hat den Parser geschrieben?", "Ada hat den Parser geschrieben.", 1),
         ("german", "Wer hat den Parser entwickelt?", "Den Parser hat Ada entwickelt.", 1),
+        (
+            "german",
+            "Wer hat die Theorie entwickelt?",
+            "Die entwickelte Theorie dankt Isaac Newton.",
+            1,
+        ),
+        ("german", "Wie viele Bäume hat der Parser?", "Der Parser hat keiner der Bäume.", 1),
         ("french", "Qui a écrit le parseur ?", "Le parseur lit des fichiers.", 0),
         ("french", "Qui a écrit le parseur ?", "Le parseur a été écrit par Ada.", 1),
         ("french", "Qui a écrit le parseur ?", "Le parseur a été écrit par un appel.", 0),
