@@ -14,7 +14,7 @@ import typer
 from ragdb.cli.main import app
 from ragdb.mcp.catalogue import BUILTIN
 from tests.conftest import Connection
-from tests.docs.test_documentation import PAGES, ROOT, blocks
+from tests.docs.test_documentation import NAMING, PAGES, ROOT, blocks
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 # the schema stands in the page of dbt as dbt names it
@@ -43,7 +43,7 @@ def commands(page: Path) -> Iterator[str]:
     yield from re.findall(r"`(ragdb [^`]+)`", BLOCK.sub("", text))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", NAMING, ids=lambda page: page.name)
 def test_every_flag_that_a_page_gives_a_verb_exists(page: Path) -> None:
     known = flags()
     for command in commands(page):
@@ -65,7 +65,7 @@ def test_every_function_that_a_page_calls_takes_the_arguments_that_it_names(
         " where pronamespace = 'ragdb'::regnamespace"
     ):
         takes[name] |= set(arguments)
-    for page in PAGES:
+    for page in NAMING:
         for name, given in re.findall(r"\bragdb\.(\w+)\(([^()]*)\)", page.read_text()):
             named = set(re.findall(r"(\w+) =>", given))
             if named:
@@ -93,7 +93,7 @@ def test_every_name_of_ragdb_that_stands_in_ticks_on_a_page_is_in_sql_or_in_pyth
         " union all select relname from pg_class where relnamespace = 'ragdb'::regnamespace"
     )
     known = NEITHER | {name for (name,) in found}
-    for page in PAGES:
+    for page in NAMING:
         for name in re.findall(r"`(?:\w+ )*ragdb\.(\w+(?:\.\w+)*)[`(]", page.read_text()):
             assert name.split(".")[0] in known or is_there(f"ragdb.{name}"), (page.name, name)
 
