@@ -1,12 +1,13 @@
 -- Whether the rows are what the ledger entered, and the ledger is whole.
 
--- Tells whether the ledger was off at a time.
+-- Tells whether the ledger was off at a time. Acts of one transaction have one time: of an off and
+-- an on then counts the one that excuses nothing.
 create or replace function ragdb_internal.was_ledger_off(at timestamptz) returns boolean
 language sql stable parallel safe
 return coalesce((
   select a.act = 'ledger_off' from ragdb.ledger_acts a
     where a.act in ('ledger_on', 'ledger_off') and a.created_at <= was_ledger_off.at
-    order by a.created_at desc, a.act_id desc limit 1), false);
+    order by a.created_at desc, a.act = 'ledger_on' desc, a.act_id desc limit 1), false);
 
 -- Tells whether an act says why a row is missing (by name, with its corpus, or by its age) or
 -- changed (by name), or whether it is a version before the history that its corpus keeps.

@@ -382,7 +382,7 @@ def test_a_server_that_goes_is_told_with_what_stays(
     assert runner.invoke(app, ["ingest", str(note), "-c", "docs"]).exit_code == 0
     # one that never was there is another matter
     monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://x@127.0.0.1:1/x")
-    assert "ragdb doctor" in runner.invoke(app, ["corpus", "ls"]).stderr
+    assert "hint: start the server, or" in runner.invoke(app, ["corpus", "ls"]).stderr
 
 
 def test_who_left_takes_nothing_more_that_workers_have_read() -> None:

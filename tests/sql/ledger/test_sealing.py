@@ -226,9 +226,21 @@ def test_a_ledger_that_is_off_without_an_act_is_found(evidence: Connection) -> N
     evidence.execute("set local ragdb.now = '2100-01-01'")
     evidence.execute("select ragdb.set_ledger(false)")
     assert findings(evidence) == []
+    evidence.execute("set local ragdb.now = '2100-01-02'")
     evidence.execute("select ragdb.set_ledger(true)")
     evidence.execute((off + again).encode())
     assert findings(evidence) == [("switched_off", "act", "")]
+
+
+def test_a_ledger_that_one_transaction_switched_off_and_on_excuses_nothing(
+    evidence: Connection,
+) -> None:
+    for moment in range(8):  # ids of acts of one moment are in no order
+        evidence.execute(f"set local ragdb.now = '2100-01-0{moment + 1}'")
+        evidence.execute("select ragdb.set_ledger(false), ragdb.set_ledger(true)")
+        assert evidence.execute("select ragdb_internal.was_ledger_off('infinity')").fetchall() == [
+            (False,)
+        ]
 
 
 def test_what_retention_drops_leaves_its_entries_and_an_act(evidence: Connection) -> None:
