@@ -43,6 +43,7 @@ LONG_BODIES = {
     "ragdb_internal.foldable": "data: code points",
     "ragdb_internal.inert": "data: code points",
     "ragdb_internal.index_chunks": "one statement, so that postings are kept once",
+    "ragdb_internal.language_signs": "data: the common words and the letters of languages",
     "ragdb_internal.other_questions": "data: questions of every day in seven languages",
     "ragdb_internal.route_lines": "data: the route of each public function",
     "ragdb_internal.rule_words": "data: the rules of contracts in words",

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from ragdb.client._generated.rows import ClaimIngestJobsRow
 from ragdb.errors import AlreadyExists, RagdbError
+from ragdb.ingest.languages import beginning, told
 from ragdb.ingest.payload import to_conversation, to_payload
 from ragdb.readers import read as readers
+
+if TYPE_CHECKING:
+    from ragdb.client._generated.functions import Functions
 
 # what is at fault with a blob, or with the document that it is
 UNFIT = (readers.ReadError, RagdbError, psycopg.DataError, psycopg.errors.ProgramLimitExceeded)
 
 
-def read(job: ClaimIngestJobsRow) -> dict[str, Any]:
+def read(db: Functions, job: ClaimIngestJobsRow) -> dict[str, Any]:
     """What `ragdb.complete_ingest_job` takes. Raises ReadError, for several documents too."""
     found = readers.read(
         job.bytes,
@@ -38,6 +42,8 @@ def read(job: ClaimIngestJobsRow) -> dict[str, Any]:
     document = replace(found[0], data=job.bytes, fragment=None)
     if document.fault is not None:
         raise document.fault
+    if document.language is None:
+        document = replace(document, language=told(db, [beginning(document)]).get(0))
     if document.messages is not None:
         return to_conversation(document, job.source)
     return to_payload(document, job.source, max_tokens=job.max_tokens, overlap=job.overlap)

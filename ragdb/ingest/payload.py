@@ -65,7 +65,7 @@ def to_payload(
         "uri": uri,
         "source_name": source_name,
         "title": document.title,
-        "language": document.language,
+        **_language(document),
         "media_type": document.media_type,
         "metadata": document.metadata,
         "external_id": document.external_id,
@@ -108,7 +108,7 @@ def to_conversation(
         "uri": uri,
         "session": document.session or uri,
         "title": document.title,
-        "language": document.language,
+        **_language(document),
         "media_type": document.media_type,
         "metadata": document.metadata,
         "size_bytes": len(document.data),
@@ -116,6 +116,11 @@ def to_conversation(
         "adopt": adopt,
         "messages": document.messages,
     }
+
+
+def _language(document: Document) -> dict[str, str]:
+    """What the file says of its language; where it says nothing, the database tells it."""
+    return {"language": document.language} if document.language else {}
 
 
 def _pages(document: Document) -> Iterator[tuple[int, int]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragdb.ingest import beside, payload
+from ragdb.ingest.languages import beginning
 from ragdb.ingest.opening import Hashed, unreadable
 from ragdb.ingest.options import CHUNKING, READING
 from ragdb.ingest.report import Failed
@@ -53,6 +54,8 @@ class Ready:
     uri: str
     json: bytes
     language: str | None = None
+    # where it names no language: what that is told by
+    beginning: str | None = None
     # of a conversation; null for a text
     session: str | None = None
     joins: tuple[tuple[str, str], ...] = ()
@@ -61,6 +64,12 @@ class Ready:
     @property
     def is_conversation(self) -> bool:
         return self.session is not None
+
+    def in_language(self, language: str) -> Ready:
+        """The same in a language, where it named none."""
+        return replace(
+            self, language=language, json=b'{"language":"%b",' % language.encode() + self.json[1:]
+        )
 
 
 @dataclass
@@ -241,12 +250,14 @@ def _prepare(
     if document.is_empty:
         outcome.empty += 1
         return
+    language = document.language
+    told_by = None if language else beginning(document)
     if document.messages is not None:
         said = payload.to_conversation(
             document, source.uri, root=source.origin, adopt=source.adopts
         )
         outcome.documents.append(
-            Ready(said["uri"], _json(said), said["language"], said["session"], document.joins)
+            Ready(said["uri"], _json(said), language, told_by, said["session"], document.joins)
         )
         return
     chunking = {name: options[name] for name in CHUNKING if name in options}
@@ -262,7 +273,7 @@ def _prepare(
         tell=lambda part: tell(READ * (1 + part) / 2),
         **chunking,
     )
-    outcome.documents.append(Ready(ready["uri"], _json(ready), ready["language"]))
+    outcome.documents.append(Ready(ready["uri"], _json(ready), language, told_by))
     outcome.cut += sum(
         len("\n".join([document.title or "", *chunk["heading"], chunk["text"]])) > INDEXED
         for chunk in ready["chunks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb.errors import CorpusNotFound, NotAuthorized, RagdbError
 from ragdb.ingest import origins, readings
+from ragdb.ingest.languages import told
 from ragdb.ingest.reading import Outcome, Ready
 from ragdb.ingest.report import FileResult, Report
 from ragdb.ingest.source import Source
@@ -98,12 +99,22 @@ class Writer:
 
     def write(self, batch: list[Entry]) -> Iterator[Written]:
         """Put a batch: its documents, then its conversations."""
-        self.batch = batch
+        self.batch = batch = self._told(batch)
         for kind in (False, True):
             some = [entry for entry in batch if entry.document.is_conversation is kind]
             most = CONVERSATIONS if kind else len(some)
             for begin in range(0, len(some), most or 1):
                 yield from self._write(some[begin : begin + most])
+
+    def _told(self, batch: list[Entry]) -> list[Entry]:
+        """A batch with the languages of those documents that name none."""
+        silent = [n for n, entry in enumerate(batch) if entry.document.beginning is not None]
+        beginnings = [batch[n].document.beginning or "" for n in silent]
+        found = {silent[place]: language for place, language in told(self.db, beginnings).items()}
+        return [
+            replace(entry, document=entry.document.in_language(found[n])) if n in found else entry
+            for n, entry in enumerate(batch)
+        ]
 
     def _write(self, batch: list[Entry]) -> Iterator[Written]:
         """Put a batch of one kind, and where it is refused, apart from those that are at fault."""

@@ -263,7 +263,7 @@ class Worker:
         for row in rows:
             problem: tuple[str, str | None, str | None, timedelta | None]
             try:
-                db.complete_ingest_job(row.job_id, row.attempt, blob.read(row))
+                db.complete_ingest_job(row.job_id, row.attempt, blob.read(db, row))
                 self.done.read += 1
                 continue
             except JobNotFound:

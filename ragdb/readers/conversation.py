@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from ragdb.client.rows import loads
-from ragdb.readers import channel, exports, language
+from ragdb.readers import channel, exports
 from ragdb.readers.document import Document, ReadError, one_line
 from ragdb.readers.jsonl import lines, malformed
 from ragdb.readers.messages import (
@@ -132,12 +132,10 @@ def _of_channel(said: Any, data: bytes, name: str, names: channel.Names) -> Docu
 
 
 def _document(data: bytes, *, title: str | None, messages: Any, **about: Any) -> Document:
-    said = tuple(messages)
     return Document(
         text="",
         title=one_line(title),
-        language=language.guess("\n".join(one["text"] for one in said)),
-        messages=said,
+        messages=tuple(messages),
         data=data,
         media_type=MEDIA_TYPE,
         **about,

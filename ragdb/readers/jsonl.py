@@ -67,7 +67,7 @@ def _document(line: bytes, number: int) -> Document:
     return Document(
         text=text,
         title=title,
-        language=language.normalise(declared) or language.guess(text),
+        language=language.normalise(declared),
         metadata=metadata,
         external_id=identity,
         replaced=replaced,

@@ -118,7 +118,7 @@ def _document(
     return Document(
         text=without_form_feeds(content.text),
         title=content.title,
-        language=language.normalise(content.language) or language.guess(content.text),
+        language=language.normalise(content.language),
         metadata=content.metadata,
         external_id=content.external_id,
         pages=content.pages,

@@ -26,7 +26,7 @@ begin
         'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '
         'list_key_events'),
       ('core', 'ragdb_signer', 'register_signing_key export_signing_keys import_signing_key'),
-      ('text', 'ragdb_reader', 'kern_chunk_hash list_text_configs'),
+      ('text', 'ragdb_reader', 'guess_languages kern_chunk_hash list_text_configs'),
       ('lexical', 'ragdb_reader', 'sync_statistics'),
       -- whoever has `personal` or a grant may write: the right is looked up inside
       ('documents', 'ragdb_reader',

@@ -26,7 +26,7 @@ begin atomic
     ('here', 'it reads no corpus',
       'answer_from_evidence ask_plan assertion_kinds capabilities capability_schemas '
       'citation_codes error_codes evidence_pack_to_input evidence_provenance inline_spans '
-      'kern_chunk_hash ledger_kinds list_text_configs parse_contract policy_hash '
+      'guess_languages kern_chunk_hash ledger_kinds list_text_configs parse_contract policy_hash '
       'rag_query_plan rerank_depth validate_citations validate_contract validate_query_plan '
       'verification_checks write_contract xxh64 cluster_init cluster_add_node '
       'cluster_remove_node cluster_isolate cluster_place cluster_corpora cluster_status '

@@ -1,73 +1,8 @@
 -- The language that a text is written in, for its document and for the configuration of a corpus
 -- that it makes.
 --
--- A word speaks for the languages that take it for a stop word, and for those whose letters it is
--- written in; a letter that a language does not write speaks against it. The stop words are those
--- of PostgreSQL's dictionaries, the same in every version. It has none for some languages: those
--- have a few of the commonest words here, and so have Danish, whose own are nearly all in the list
--- of Norwegian too, and languages that have no configuration. Without these their texts would
--- pass for those of a neighbour.
-
--- Lists languages by their codes, null for letters that several write, with the letters past ASCII
--- of each, as the inside of a bracket expression, common words, and the text configuration, null
--- where there is none.
-create or replace function ragdb_internal.language_signs()
-returns table (language text, config text, letters text, words text)
-language sql immutable parallel safe
-begin atomic
-  select s.language, c.config, s.letters, s.words
-  from (values
-    ('eu', 'ñ', 'eta da ez ere dira izan zen bat egin du dute edo'),
-    ('ca', 'àçèéíïòóúü', 'de en els les dels amb per una un és al com aquest però ha són'),
-    ('da', 'æøåéó', 'af kan ved så før kun hver ingen samme'),
-    ('nl', 'éëïöüè', ''), ('en', 'é', ''), ('fi', 'äöåšž', ''), ('fr', 'àâæçèéêëîïôœùûü', ''),
-    ('de', 'äöü', ''), ('hu', 'áéíóöőúüű', ''),
-    ('id', 'é', 'yang dan di dengan untuk dari ini pada itu dalam tidak akan oleh atau'),
-    ('ga', 'áéíóú', 'agus an na is ar go ag le do bhí sé tá ní leis nach'),
-    ('it', 'àèéìíîòóù', ''),
-    ('lt', 'ąčęėįšųūž', 'ir yra kad iš su tai kaip bet ne buvo ar apie po už'),
-    ('no', 'æøåéòóôê', ''), ('pt', 'áâãàçéêíóôõúü', ''),
-    ('ro', 'ăâîșşțţ', 'și de la în cu pe nu să din un că este pentru mai sau'),
-    ('es', 'áéíóúñü', ''), ('sv', 'åäöéüà', ''), ('tr', 'çğıöşüâîû', ''),
-    -- of Czech and Slovak, and of Croatian and Slovene
-    (null, 'áčďéěíňóřšťúůýžľĺŕäô', ''), (null, 'čćđšž', ''), ('lv', 'āčēģīķļņšūž', ''),
-    ('pl', 'ąćęłńóśźż', 'jest nie do'), ('et', 'äöõüšž', 'ja on ei see või ning kui seda'),
-    ('is', 'áðéíóúýþæö', ''), ('vi', 'àáâãèéêìíòóôõùúýăđĩũơưạ-ỹ', ''),
-    ('hy', 'ա-և', ''), ('el', 'ΐ-ώἀ-῿', ''), ('ta', '஀-௿', ''), ('ru', 'а-щьыэюяё', ''),
-    ('sr', 'а-ик-шјљњћђџ', 'и у на да се је за од са не су или'),
-    ('uk', 'а-щьюяєіїґ', 'і в у на не з що та за до'),
-    ('bg', 'а-ъью-я', 'и в на с за от по да не е са се ще като'),
-    ('mk', 'а-ик-шјљњќѓѕџ', 'и во на се од за да е не со'), ('kk', 'а-яёәғқңұүһөі', ''),
-    ('ar', 'ء-يً-ْ', ''), ('fa', 'ءآاب-تث-خد-ضط-غفقلمنوهپچژگکیئؤأ', ''),
-    ('ur', 'اآبپتٹثجچحخدڈذرڑزژسشصضطظعغفقکگلمنںوہھءیئےؤۓ', ''),
-    -- by number, because the marks of Devanagari join what stands before them
-    ('hi', E'\u0900-\u0932\u0934-\u0963',
-      'का की के को में है हैं और से ने पर यह कि भी था नहीं कर लिए'),
-    ('ne', E'\u0900-\u0932\u0934-\u093b\u093d-\u0963', ''),
-    ('mr', E'\u0900-\u093b\u093d-\u0963', 'आहे आहेत आणि व या ते हे होते तो मध्ये नाही'),
-    -- Hebrew, Bengali to Oriya, Telugu to Georgian and Korean, Khmer, Japanese and Chinese
-    (null, E'\u0590-\u05ff\u0980-\u0b7f\u0c00-\u11ff\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff'
-      '\uac00-\ud7af', '')) s (language, letters, words)
-    left join ragdb_internal.text_configs() c on c.language = s.language;
-end;
-
--- Returns the language of the script that most characters of a text past ASCII are of, where it is
--- the only one that writes it; null for none. Japanese writes some words in the letters of Chinese.
-create or replace function ragdb_internal.script_language(text text) returns text
-language sql immutable parallel safe
-begin atomic
-  select l.language
-  from (values
-    ('he', E'[\u0590-\u05ff]', ''), ('bn', E'[\u0980-\u09ff]', ''),
-    ('gu', E'[\u0a80-\u0aff]', ''), ('te', E'[\u0c00-\u0c7f]', ''),
-    ('kn', E'[\u0c80-\u0cff]', ''), ('ml', E'[\u0d00-\u0d7f]', ''),
-    ('th', E'[\u0e00-\u0e7f]', ''), ('ka', E'[\u10a0-\u10ff]', ''),
-    ('ko', E'[\uac00-\ud7af]', ''), ('ja', E'[\u3040-\u30ff\u3400-\u9fff]', E'[\u3040-\u30ff]'),
-    ('zh', E'[\u3400-\u9fff]', '')) l (language, letters, needed)
-  where text ~ l.needed
-    and regexp_count(text, l.letters) * 2 > regexp_count(text, E'[^\\x01-\\x7f]')
-  order by regexp_count(text, l.letters) desc, l.language limit 1;
-end;
+-- A common word speaks for the languages that have it, and a letter past ASCII for those that write
+-- it; a letter that a language does not write speaks against it.
 
 -- Tells whether the letters of a word say something of its language. One past ASCII alone may be a
 -- sign, and those that stand with Latin ones may be a unit.
@@ -76,57 +11,133 @@ language sql immutable parallel safe
 return length(word) > 1 and octet_length(word) > length(word)
   and not (word ~ '[a-z0-9]' and word ~ '[^a-z0-9À-ʯḀ-ỿ]');
 
--- Returns the languages that the beginnings of some texts are in, by the number of the text: its
--- code, null for one that shares its letters, and the text configuration, english for a language
--- that has none. A text whose language cannot be told has no row.
---
--- A word of one ASCII letter is of an option or of what an apostrophe cut. What a word says is
--- found once for all texts, and language by language: few patterns stay compiled at once. Most
--- words speak against most languages: that is counted by text, and a word is joined with those
--- alone that it speaks for.
-create or replace function ragdb_internal.guessed_languages(texts text[])
-returns table (n integer, language text, config text)
+-- Returns the beginning of a text as words between spaces: letters, and no signs or digits.
+create or replace function ragdb_internal.first_words(text text) returns text
+language sql immutable parallel safe
+return regexp_replace(ragdb_internal.fold(ragdb_internal.plain(left(first_words.text, 1000))),
+  E'[\u0001-\u0060\u007b-\u00bf×÷،؛؟۔٠-٩۰-۹\u0964-\u096f\u2000-\u2bff\u3000-\u3004\u3006-\u303f'
+    '\uff00-\uffff\U0001f000-\U0001faff]+', ' ', 'g');
+
+-- Returns how often some beginnings have each common word of a language, by the number of the text;
+-- null is for all other words. One ASCII letter is of an option or of what an apostrophe cut.
+create or replace function ragdb_internal.common_words(beginnings text[], common text[])
+returns table (n integer, word text, times bigint)
 language sql stable parallel safe
 begin atomic
-  with word as materialized (
-    select t.n::integer, w.word, ragdb_internal.has_telling_letters(w.word) as is_lettered,
-      count(*) as times
-    from unnest(texts) with ordinality t (text, n)
-      cross join lateral unnest((ragdb_internal.words_and_pairs(ragdb_internal.fold(
-        ragdb_internal.plain(left(t.text, 1500)))))[:200]) w (word)
-    where octet_length(w.word) > 1 and w.word !~ '^[0-9]'
-    group by t.n, w.word
-  ), different as materialized (
-    select distinct w.word, w.is_lettered from word w
-  ), sign as materialized (
-    select p.word, p.points, l.language, coalesce(l.config, 'english') as config, l.letters
-    from (
-      select s.*, '^[a-z0-9' || s.letters || ']+$' as written,
-        string_to_array(s.words, ' ') as common, ragdb_internal.word_dictionary(s.config) as stems
-      from ragdb_internal.language_signs() s offset 0) l
-      cross join lateral (
-        select w.word,
-          case when w.word = any (l.common) or ts_lexize(l.stems, w.word) = '{}' then 1 else 0 end
-          + case when w.is_lettered and w.word ~ l.written then 2 else 0 end as points
-        from different w offset 0) p
-    where p.points > 0
-  ), language as (
-    select w.n, s.config, s.language, sum(w.times * s.points) as points,
-      rank() over (partition by w.n order by sum(w.times * s.points) desc) as place
-    from word w join sign s on s.word = w.word
-    group by w.n, s.config, s.language, s.letters
-  ), text as (
-    select w.n, sum(w.times) as words, sum(w.times * w.is_lettered::integer) as against
-    from word w group by w.n
-  )
-  select l.n, case when count(*) = 1 then coalesce(min(l.language), ragdb_internal.script_language(
-      left(texts[array_lower(texts, 1) + l.n - 1], 1500))) end, min(l.config)
-  from language l join text t on t.n = l.n
-  where l.place = 1
-  group by l.n, t.words, t.against
-  having count(distinct l.config) = 1 and max(l.points) - t.against >= 2
-    and (max(l.points) - t.against) * 8 >= t.words;
+  select t.n::integer, c.word, count(*)
+  from unnest(common_words.beginnings) with ordinality t (text, n)
+    cross join lateral string_to_table(t.text, ' ') w (word)
+    left join unnest(common_words.common) c (word) on c.word = w.word
+  where octet_length(w.word) > 1
+  group by t.n, c.word;
 end;
+
+-- Returns how often some beginnings have each letter past ASCII, by the number of the text. Of what
+-- is written without spaces 40 letters are looked at.
+create or replace function ragdb_internal.telling_letters(beginnings text[])
+returns table (n integer, letter text, times bigint)
+language sql stable parallel safe
+begin atomic
+  select t.n::integer, l.letter, count(*)
+  from unnest(telling_letters.beginnings) with ordinality t (text, n)
+    cross join lateral string_to_table(t.text, ' ') w (word)
+    cross join lateral string_to_table(left(w.word, 40), null) l (letter)
+  where octet_length(t.text) > length(t.text) and ragdb_internal.has_telling_letters(w.word)
+    and octet_length(l.letter) > 1
+  group by t.n, l.letter;
+end;
+
+-- Returns what the beginnings of some texts say: for each text, by its number, how many words and
+-- telling letters it has (sign: null), and for each sign, by its number, its points, and how many
+-- different words and letters they are for.
+--
+-- What a letter says is found once for all texts, and language by language: few patterns stay
+-- compiled at once. Most letters speak against most languages: that is counted by text, and a
+-- letter is joined with those alone that it speaks for.
+create or replace function ragdb_internal.language_points(beginnings text[])
+returns table (
+  n integer, sign bigint, points bigint, different bigint, words bigint, letters bigint)
+language sql stable parallel safe
+begin atomic
+  with sign as materialized (
+    select s.letters, s.words, row_number() over () as n from ragdb_internal.language_signs() s
+  ), common as materialized (
+    select c.word, s.n as sign from sign s cross join lateral string_to_table(s.words, ' ') c (word)
+  ), word as materialized (
+    select w.* from ragdb_internal.common_words(
+      language_points.beginnings, array(select distinct c.word from common c)) w
+  ), letter as materialized (
+    select l.* from ragdb_internal.telling_letters(language_points.beginnings) l
+  ), written as materialized (
+    select d.letter, s.n as sign
+    from sign s cross join lateral (
+      select d.letter from (select distinct l.letter from letter l) d
+      where d.letter ~ ('[' || s.letters || ']') offset 0) d
+  )
+  select p.n, p.sign, sum(p.points)::bigint, count(*), sum(p.words)::bigint, sum(p.letters)::bigint
+  from (
+    select w.n, null::bigint as sign, 0 as points, w.times as words, 0 as letters from word w
+    union all select l.n, null, 0, 0, l.times from letter l
+    union all
+    select w.n, c.sign, w.times, 0, 0 from word w join common c on c.word = w.word
+    union all
+    select l.n, s.sign, 2 * l.times, 0, 0 from letter l join written s on s.letter = l.letter) p
+  group by p.n, p.sign;
+end;
+
+-- Returns the languages that the beginnings of some texts are in, by the number of the text: its
+-- code, null for one that shares its letters, and the text configuration, english for a language
+-- that has none. A text whose language cannot be told has no row: one word, be it a name, tells
+-- none. What may be Japanese and has none of its own letters is Chinese.
+--
+-- A session keeps the plan: to make one takes longer than a text.
+create or replace function ragdb_internal.guessed_languages(texts text[])
+returns table (n integer, language text, config text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_beginnings constant text[] := array(
+    select ragdb_internal.first_words(t.text)
+    from unnest(texts) with ordinality t (text, n) order by t.n);
+begin
+  return query
+    with point as materialized (select p.* from ragdb_internal.language_points(v_beginnings) p)
+    select b.n, case when count(*) = 1 then min(b.language) end, min(b.config)
+    from (
+      select p.n, s.language, s.config, p.points, p.different,
+        rank() over (partition by p.n order by p.points desc, (s.language = 'zh') desc) as place
+      from point p
+        join (select g.language, g.config, row_number() over () as n
+          from ragdb_internal.language_signs() g) s on s.n = p.sign) b
+      join point t on t.n = b.n and t.sign is null
+    where b.place = 1 and b.different > 1 and b.points - t.letters >= 2
+      and (b.points - t.letters) * 8 >= t.words
+    group by b.n having count(distinct b.config) = 1;
+end $$;
+
+create or replace function ragdb.guess_languages(texts text[])
+returns table ("position" integer, language text, text_config text)
+language plpgsql stable parallel safe security definer rows 1000 -- the rule is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if texts is null or not ragdb_internal.is_list(texts) then
+    raise exception 'texts is null, has a null, or more than one dimension'
+      using errcode = 'RG400', detail = 'the language of each text is told by its beginning',
+        hint = 'pass a list of texts, which may be empty';
+  end if;
+  return query
+    select g.n - 1, g.language, g.config
+    from ragdb_internal.guessed_languages(texts) g order by g.n;
+end $$;
+comment on function ragdb.guess_languages is
+  'Tells which language each of some texts is in, by the first 1000 characters: by the position of '
+  'the text, from 0, the code of its language, null for one that shares its letters, and the text '
+  'configuration for it (english for a language that has none). A text whose language cannot be '
+  'told has no row. Raises RG400.';
 
 -- Returns the code of a language from a code or a name in English, as en, en-US or English; null
 -- for what is neither. Codes come first: a name takes longer to look up, and documents have codes.

@@ -474,10 +474,10 @@ def test_an_unforeseen_exception_of_a_reader_is_the_failure_of_its_blob_alone(
 ) -> None:
     read = blob.read
 
-    def stumble(job: Any) -> Any:
+    def stumble(db: Any, job: Any) -> Any:
         if job.bytes == b"Beta":
             raise KeyError("missing")
-        return read(job)
+        return read(db, job)
 
     monkeypatch.setattr(blob, "read", stumble)
     with corpus_of(clone, 0) as db:
@@ -517,9 +517,9 @@ def test_what_another_worker_has_done_meanwhile_is_nobodys_failure(
     """Where the lease ran out because a machine stood still."""
     plain = blob.read
 
-    def late(job: Any) -> Any:
+    def late(session: Any, job: Any) -> Any:
         db.execute("delete from ragdb.ingest_jobs")
-        return plain(job)
+        return plain(session, job)
 
     class Late(encoders.HashEncoder):
         def encode(self, texts: Sequence[str]) -> Any:

@@ -21,16 +21,16 @@ pytestmark = [
 
 # documents of each corpus, and how many of them are empty
 CORPORA = {
-    "beir_scifact": (5183, 0, "en"),
-    "cranfield": (1400, 2, "en"),
-    "squad_v1_dev": (2067, 0, "en"),
-    "xquad/de": (240, 0, "de"),
-    "xquad/ru": (240, 0, "ru"),
-    "xquad/tr": (240, 0, "tr"),
-    "xquad/ar": (240, 0, "ar"),
-    "xquad/hi": (240, 0, "hi"),
-    "xquad/th": (240, 0, "th"),
-    "xquad/zh": (240, 0, "zh"),
+    "beir_scifact": (5183, 0),
+    "cranfield": (1400, 2),
+    "squad_v1_dev": (2067, 0),
+    "xquad/de": (240, 0),
+    "xquad/ru": (240, 0),
+    "xquad/tr": (240, 0),
+    "xquad/ar": (240, 0),
+    "xquad/hi": (240, 0),
+    "xquad/th": (240, 0),
+    "xquad/zh": (240, 0),
 }
 
 
@@ -86,8 +86,8 @@ def test_a_pdf_has_the_pages_and_text_of_the_manifest_or_is_refused(about: dict[
 
 @pytest.mark.by_day(4)
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_a_corpus_is_read_with_its_ids_and_its_language(corpus: str) -> None:
-    count, empty, language = CORPORA[corpus]
+def test_a_corpus_is_read_with_its_ids(corpus: str) -> None:
+    count, empty = CORPORA[corpus]
     path = SHARED / corpus / "corpus.jsonl"
     ids = [json.loads(line)["_id"] for line in path.read_bytes().splitlines()]
 
@@ -97,7 +97,6 @@ def test_a_corpus_is_read_with_its_ids_and_its_language(corpus: str) -> None:
     assert [document.external_id for document in documents] == ids
     assert len(documents) == count
     assert sum(document.is_empty for document in documents) == empty
-    assert sum(document.language == language for document in documents) > 0.8 * count
 
 
 def test_the_outline_of_a_pdf_is_its_headings() -> None:

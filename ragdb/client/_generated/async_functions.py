@@ -849,6 +849,9 @@ class AsyncFunctions(AsyncCaller):
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         await self._run(calls.GRANT_CORPUS, locals())
 
+    async def guess_languages(self, texts: Sequence[str]) -> Rows[rows.GuessLanguagesRow]:
+        return await self._rows(calls.GUESS_LANGUAGES, rows.GuessLanguagesRow, locals())
+
     async def has_reached(self, log_position: str) -> bool:
         return await self._value(calls.HAS_REACHED, locals())
 

@@ -556,6 +556,7 @@ GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
 GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
+GUESS_LANGUAGES = Call("guess_languages", {"texts": "text[]"})
 HAS_REACHED = Call("has_reached", {"log_position": "text"})
 HAS_WORKER = Call("has_worker", {})
 HIGHLIGHT = Call(

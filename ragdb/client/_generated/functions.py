@@ -1603,6 +1603,14 @@ class Functions(Caller):
         """
         self._run(calls.GRANT_CORPUS, locals())
 
+    def guess_languages(self, texts: Sequence[str]) -> Rows[rows.GuessLanguagesRow]:
+        """Tells which language each of some texts is in, by the first 1000 characters: by the
+        position of the text, from 0, the code of its language, null for one that shares its
+        letters, and the text configuration for it (english for a language that has none). A
+        text whose language cannot be told has no row. Raises RG400.
+        """
+        return self._rows(calls.GUESS_LANGUAGES, rows.GuessLanguagesRow, locals())
+
     def has_reached(self, log_position: str) -> bool:
         """Tells whether this server has all that was committed before a position of
         ragdb.log_position() was asked for; false for a position of another system or

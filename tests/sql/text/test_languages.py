@@ -9,6 +9,7 @@ import json
 import unicodedata
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from ragdb.readers.language import NAMES, normalise
@@ -18,12 +19,18 @@ ARTICLES = json.loads((Path(__file__).parents[2] / "data/articles.json").read_te
 # by their configuration, and those of languages that have none
 TOLD: dict[str, str] = ARTICLES["told"]
 OTHERS: dict[str, str] = ARTICLES["without"]
+XQUAD = ("ar", "de", "en", "hi", "ru", "th", "tr", "zh")
 
 
 def guessed(db: Connection, text: str) -> str | None:
     row = db.execute(
         "select config from ragdb_internal.guessed_languages(array[%s])", [text]
     ).fetchone()
+    return row[0] if row else None
+
+
+def language_of(db: Connection, text: str) -> str | None:
+    row = db.execute("select language from ragdb.guess_languages(array[%s])", [text]).fetchone()
     return row[0] if row else None
 
 
@@ -56,6 +63,84 @@ def test_each_of_some_texts_has_the_code_of_its_language(any_db: Connection) -> 
         "select n, language from ragdb_internal.guessed_languages(%s) order by n", [texts]
     ).fetchall()
     assert rows == [(n, codes[name]) for n, name in enumerate(articles, 2)]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        # with few function words: some letters are of one language alone
+        ("tr", "Katılanlar: Işıl Öztürk, İlker Çağlayan. Anahtarları İlker Bey saklıyor."),
+        ("ar", "محضر اجتماع. الحاضرون: أحمد وفاطمة الزهراء. ميزانية التدفئة والصيانة."),
+        ("ru", "Присутствовали: Мария Крылова, Эдуард Рыжов. Ключи выданы сторожу."),
+        ("uk", "Присутні: Олексій Їжак, Євген Гриців. Ключі зберігає Андрій."),
+        ("kk", "Қатысушылар: Әсел Қуанышева. Кілттер күзетшіде сақталады. Бюджет ұсынылды."),
+        ("ur", "اجلاس کی روداد: تمام ارکان موجود تھے۔ چابیاں چوکیدار رکھتا ہے، کمرے بند ہوں گے۔"),
+        # a name is not a language
+        ("en", "President Erdoğan met the ministers in the capital, and they spoke of the treaty."),
+        (None, "Erdoğan, Ankara, 12.04.2024, 8.400 TL, fax, telex, modem, radio, hotel, taxi, bar"),
+        # nor is one word that is written twice
+        (None, "name: ada, display name: Ada"),
+        ("fa", "این قرارداد در تاریخ پنجم مارس به پایان می رسد و کلیدها را نگهبان دارد."),
+        ("bg", "Договорът изтича на пети март и ключовете са при пазача, който е тук."),
+    ],
+)
+def test_a_short_text_is_told_by_its_words_and_letters(
+    any_db: Connection, language: str | None, text: str
+) -> None:
+    assert language_of(any_db, text) == language
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "What does the museum in the old harbour show?"),
+        ("de", "Wann wurde die alte Brücke gebaut?"),
+        ("fi", "Missä kaupungissa hän asui ja mitä hän teki?"),
+        ("lt", "Jis gyveno mieste, bet dirbo kaip ir kiti už jo sienų."),
+        ("et", "See raamat on laual ja ma ei tea, kelle oma see on."),
+        ("ca", "Aquest llibre és de la meva germana, però també el llegim nosaltres."),
+        ("da", "Jeg ved ikke, hvad der står i bogen, for jeg har kun læst noget af den."),
+        ("ne", "यो पुस्तक मेरो बहिनीको हो र उनले पढेको छ।"),
+        ("mr", "हे पुस्तक माझ्या बहिणीचे आहे आणि ते टेबलावर आहे."),
+        ("ja", "この本は姉のものです。机の上にあります。"),
+        ("zh", "这本书是我姐姐的，放在桌子上。"),
+        ("ko", "이 책은 누나의 것이고 책상 위에 있다."),
+        ("he", "הספר הזה של אחותי והוא על השולחן."),
+        ("ka", "ეს წიგნი ჩემი დისაა და მაგიდაზე დევს."),
+        ("be", "Гэта кніга маёй сястры, і яна ляжыць на стале ў пакоі."),
+        ("mk", "Книгата е на сестра ми и таа е на масата, а ќе ја прочитам утре."),
+    ],
+)
+def test_a_sentence_tells_its_language(any_db: Connection, language: str, text: str) -> None:
+    assert language_of(any_db, text) == language
+
+
+@pytest.mark.shared
+@pytest.mark.by_day(4)
+@pytest.mark.parametrize("name", ["beir_scifact", *(f"xquad/{code}" for code in XQUAD)])
+def test_most_paragraphs_of_a_collection_tell_its_language(
+    any_db: Connection, shared: Path, name: str
+) -> None:
+    language = name.partition("/")[2] or "en"
+    lines = (shared / "data" / name / "corpus.jsonl").read_text("utf-8").splitlines()
+    texts = [json.loads(line)["text"] for line in lines]
+    told = any_db.execute("select language from ragdb.guess_languages(%s)", [texts]).fetchall()
+    assert told.count((language,)) > 0.98 * len(texts)
+    assert len(told) - told.count((language,)) < 0.01 * len(texts)
+
+
+def test_languages_come_with_the_positions_of_their_texts(db: Connection) -> None:
+    texts = ["", TOLD["german"], "Berlin", OTHERS["Czech"], OTHERS["Polish"]]
+    rows = db.execute("select * from ragdb.guess_languages(%s)", [texts]).fetchall()
+    assert rows == [(1, "de", "german"), (3, None, "english"), (4, "pl", "english")]
+    assert db.execute("select * from ragdb.guess_languages('{}')").fetchall() == []
+
+
+@pytest.mark.parametrize("texts", ["null", "array['a', null]", "array[array['a'], array['b']]"])
+def test_what_is_no_list_of_texts_is_refused(db: Connection, texts: str) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        db.execute(f"select * from ragdb.guess_languages({texts})")
+    assert raised.value.sqlstate == "RG400"
 
 
 @pytest.mark.parametrize(

@@ -826,7 +826,7 @@ def test_a_blob_with_the_id_of_another_document_is_a_conflict(
     clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = blob.read
-    monkeypatch.setattr(blob, "read", lambda job: {**plain(job), "external_id": "r1"})
+    monkeypatch.setattr(blob, "read", lambda db, job: {**plain(db, job), "external_id": "r1"})
     with psycopg.connect(clone, autocommit=True) as db:
         db.execute("select ragdb.create_corpus('docs')")
         for text in ("Alpha.", "Beta."):

@@ -79,7 +79,7 @@ ROOMS = {
         "ReplayHitsRow ReplayRow ResolveAnchorRow SliceGraphRow SliceMembersRow "
         "VerifyTokenRow WhyNotRow ",
         "static": "ListStaticModelsRow ",
-        "text": "ListTextConfigsRow ",
+        "text": "GuessLanguagesRow ListTextConfigsRow ",
         "traces": "DropKeptQueriesBeforeRow DropTracesBeforeRow EraseCallerRow "
         "EraseTracesRow Rerankers RetrievalHits RetrievalReranks RetrievalTraces "
         "TracedHit VerifyTraceRow ",
