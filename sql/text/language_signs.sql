@@ -3,15 +3,15 @@
 -- A word of several languages speaks for each of them. Languages that have no text configuration
 -- are here too: without them their texts would pass for those of a neighbour.
 
--- Lists languages by their codes, null for letters that several write, with the letters past ASCII
--- of each, as the inside of a bracket expression, its common words as they are folded, and the text
--- configuration: english where a language has none.
+-- Lists languages, numbered, by their codes, null for letters that several write, with the letters
+-- past ASCII of each, as the inside of a bracket expression, its common words as they are folded,
+-- and the text configuration: english where a language has none.
 create or replace function ragdb_internal.language_signs()
-returns table (language text, config text, letters text, words text)
+returns table (n bigint, language text, config text, letters text, words text)
 language sql immutable parallel safe
 begin atomic
-  select s.language, coalesce(c.config, 'english'), s.letters, s.words
-  from (values
+  select s.n, s.language, coalesce(c.config, 'english'), s.letters, s.words
+  from (select row_number() over () as n, v.* from (values
     ('eu', 'ñ',
       'baina bat bere beste da dela den dira ditu du duen dute edo egin egiten ere eta ez hau '
       'horrek izan zen zuen zuten'),
@@ -155,6 +155,6 @@ begin atomic
     ('ko', E'\u1100-\u11ff\uac00-\ud7af', ''),
     -- Japanese writes some words in the letters of Chinese
     ('ja', E'\u3005\u3040-\u30ff\u3400-\u9fff', ''),
-    ('zh', E'\u3400-\u9fff', '')) s (language, letters, words)
+    ('zh', E'\u3400-\u9fff', '')) v (language, letters, words)) s
     left join ragdb_internal.text_configs() c on c.language = s.language;
 end;

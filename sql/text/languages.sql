@@ -60,7 +60,7 @@ returns table (
 language sql stable parallel safe
 begin atomic
   with sign as materialized (
-    select s.letters, s.words, row_number() over () as n from ragdb_internal.language_signs() s
+    select s.n, s.letters, s.words from ragdb_internal.language_signs() s
   ), common as materialized (
     select c.word, s.n as sign from sign s cross join lateral string_to_table(s.words, ' ') c (word)
   ), word as materialized (
@@ -110,8 +110,7 @@ begin
       select p.n, s.language, s.config, p.points, p.different,
         rank() over (partition by p.n order by p.points desc, (s.language = 'zh') desc) as place
       from point p
-        join (select g.language, g.config, row_number() over () as n
-          from ragdb_internal.language_signs() g) s on s.n = p.sign) b
+        join ragdb_internal.language_signs() s on s.n = p.sign) b
       join point t on t.n = b.n and t.sign is null
     where b.place = 1 and b.different > 1 and b.points - t.letters >= 2
       and (b.points - t.letters) * 8 >= t.words
