@@ -16,13 +16,13 @@ begin atomic
     'session_replication_role is set, which switches ordinary triggers off',
     'alter … reset session_replication_role'
     from ragdb_internal.kept_settings() k
-    where k.setting like 'session\_replication\_role=%'
+    where k.setting ilike 'session\_replication\_role=replica'
   union all
   -- as by alter system, or in the file of the server
   select 'triggers', 'warning', 'this session',
     'session_replication_role is set, which switches ordinary triggers off',
     'alter … reset session_replication_role'
-    where pg_catalog.current_setting('session_replication_role') <> 'origin';
+    where pg_catalog.current_setting('session_replication_role') = 'replica';
 end;
 
 -- Looks for roles that can do what ragdb grants to nobody.
@@ -98,7 +98,8 @@ begin atomic
     where c.relnamespace = 'ragdb'::regnamespace;
 end;
 
--- Looks for roles that may switch triggers off or edit the catalogue.
+-- Looks for roles that may switch triggers off or edit the catalogue. Who was granted a whole table
+-- of the catalogue may not write to it all the same, and who was granted a column of one may.
 create or replace function ragdb_internal.bypass_findings() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
@@ -110,9 +111,10 @@ begin atomic
         where p.parname = 'session_replication_role'
       union all
       select 'warning', r.grantee, 'edit ' || c.relname || ', and so what ragdb does'
-        from pg_catalog.pg_class c cross join lateral pg_catalog.aclexplode(c.relacl) r
+        from pg_catalog.pg_class c join pg_catalog.pg_attribute t on t.attrelid = c.oid
+          cross join lateral pg_catalog.aclexplode(t.attacl) r
         where c.relnamespace = 'pg_catalog'::regnamespace and c.relkind = 'r'
-          and r.privilege_type in ('INSERT', 'UPDATE', 'DELETE')
+          and r.privilege_type in ('INSERT', 'UPDATE')
       ) a (severity, grantee, what)
     where a.grantee <> 10; -- the superuser that initdb makes
 end;
@@ -120,6 +122,8 @@ end;
 -- Looks for what does not belong to the owner or is granted, and tells who sets the clock.
 create or replace function ragdb_internal.owner_findings() returns setof ragdb.finding
 language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set quote_all_identifiers = off -- as names of schemas are compared
 begin atomic
   select 'rights', 'error', o.what, 'it belongs to ' || o.owner::regrole || ', not ragdb_owner',
     'alter … owner to ragdb_owner'

@@ -86,8 +86,8 @@ begin atomic
       join pg_catalog.pg_class c on c.oid = i.inhrelid
     where not exists (
       select from pg_catalog.pg_constraint o
-        join pg_catalog.pg_index x on x.indexrelid = o.conindid
-      where o.conrelid = c.oid and o.contype = 'p' and x.indisunique and x.indisready
+      where o.conrelid = c.oid and o.contype = 'p'
+        and ragdb_internal.index_state(o.conindid) = 'ttttt'
         -- null for one that went, with its table, after this snapshot was taken
         and coalesce(pg_catalog.pg_get_constraintdef(o.oid) = 'PRIMARY KEY (' || k.columns || ')',
           true));
@@ -111,6 +111,15 @@ begin atomic
     'alter table … detach partition; find out who put it there'
     from pg_catalog.pg_class c
     where c.relnamespace = 'ragdb'::regnamespace and c.relispartition and c.relkind <> 'r'
+  union all
+  select 'triggers', 'error', c.oid::regclass::text,
+    'it is a partition that its table does not have, or not for long, and whose rows are not read',
+    'attach it again (alter table … detach partition … finalize, attach partition); find out who '
+      'took it'
+    from pg_catalog.pg_class c
+    where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r' and c.relispartition
+      and not exists (
+        select from pg_catalog.pg_inherits i where i.inhrelid = c.oid and not i.inhdetachpending)
   union all
   select 'triggers', 'error', c.oid::regclass::text,
     'the catalogue says that it has no triggers, indexes, checks or partitions, and it has some',

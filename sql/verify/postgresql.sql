@@ -2,9 +2,8 @@
 -- put beside their functions.
 
 -- Returns what PostgreSQL calls, with an oid below 12000, which is the same wherever this version
--- of it is built: functions, operators, casts, types, aggregates and what indexes compare by. That
--- of functions goes up to 16383, where what initdb makes ends. In the order of an index: to sort
--- all takes longer than to read it.
+-- of it is built: functions, operators, casts, types, aggregates and what indexes compare by. In
+-- the order of an index: to sort all takes longer than to read it.
 create or replace function ragdb_internal.postgresql_calls()
 returns table (kind text, "rows" text)
 language sql stable parallel safe
@@ -13,7 +12,7 @@ begin atomic
       p.probin, p.prosqlbody, p.proconfig, p.proisstrict, p.provolatile, p.prosupport::oid,
       p.prosecdef), ',' order by p.oid)
     from pg_catalog.pg_proc p
-    where p.pronamespace = 'pg_catalog'::regnamespace and p.oid < 16384
+    where p.pronamespace = 'pg_catalog'::regnamespace and p.oid < 12000
   union all
   select 'operators', pg_catalog.string_agg(pg_catalog.concat_ws(' ', o.oid, o.oprname, o.oprleft,
       o.oprright, o.oprcode::oid, o.oprcom, o.oprnegate, o.oprcanhash, o.oprcanmerge), ','
@@ -45,8 +44,9 @@ begin atomic
         from pg_catalog.pg_amproc p where p.oid < 12000));
 end;
 
--- Returns what initdb makes and PostgreSQL calls, whose oids differ between machines: how words are
--- stemmed, what languages call, and the view by which roles are verified.
+-- Returns what initdb makes and PostgreSQL calls, whose oids differ between machines, as by their
+-- number of locales: how words are stemmed, what languages call, and the view by which roles are
+-- verified.
 create or replace function ragdb_internal.initdb_calls()
 returns table (kind text, "row" text)
 language sql stable parallel safe
@@ -68,6 +68,11 @@ begin atomic
   select 'languages', pg_catalog.concat_ws(' ', l.lanname, l.lanpltrusted,
       l.lanplcallfoid::regprocedure, l.laninline::regprocedure, l.lanvalidator::regprocedure)
     from pg_catalog.pg_language l where l.oid < 16384
+  union all
+  select 'languages', pg_catalog.concat_ws(' ', p.oid::regprocedure, p.prolang, p.prosrc, p.probin,
+      p.proconfig, p.proisstrict, p.provolatile, p.prosecdef)
+    from pg_catalog.pg_proc p
+    where p.pronamespace = 'pg_catalog'::regnamespace and p.oid between 12000 and 16383
   union all
   select 'views', pg_catalog.pg_get_viewdef('pg_catalog.pg_roles'::regclass);
 end;

@@ -6,19 +6,24 @@
 create or replace function ragdb_internal.index_state(index oid) returns text
 language sql stable parallel safe
 return (
-  select pg_catalog.concat(x.indisunique, x.indisvalid, x.indisready, x.indislive)
+  select pg_catalog.concat(x.indisunique, x.indisvalid, x.indisready, x.indislive,
+      x.indimmediate)
     from pg_catalog.pg_index x where x.indexrelid = index_state.index);
 
 -- Returns the columns of the tables of ragdb, with type, default and whether null is refused, their
 -- indexes but those of constraints, and the order of the columns of tables and types: two that have
--- each other's name are as they were otherwise.
+-- each other's name are as they were otherwise. Types of pgvector as in schema public, whichever a
+-- DBA moved it to.
 create or replace function ragdb_internal.present_columns()
 returns table (kind text, identity text, hash bytea)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 begin atomic
   select 'column', c.oid::regclass || '.' || a.attname, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.concat_ws(' ', pg_catalog.format_type(a.atttypid, a.atttypmod),
+      pg_catalog.concat_ws(' ', pg_catalog.replace(
+          pg_catalog.format_type(a.atttypid, a.atttypmod), (
+            select e.extnamespace::regnamespace || '.' from pg_catalog.pg_extension e
+            where e.extname = 'vector'), 'public.'),
         a.attcollation::regcollation, a.attnotnull, a.attgenerated, a.attidentity,
         pg_catalog.pg_get_expr(d.adbin, d.adrelid))))
     from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid

@@ -78,3 +78,35 @@ def test_what_a_bound_role_held_is_explained_however_often_it_was_bound(bound: C
     held = "select role from ragdb.corpus_grants union select bound_to from ragdb.role_bindings"
     assert ("third",) in bound.execute(held).fetchall()
     assert bound.execute(RIGHTS).fetchall() == []
+
+
+def test_many_bound_roles_are_compared_in_seconds(db: Connection) -> None:
+    """All at once: for each role alone all events were read, for hours where there are many."""
+    db.execute("select ragdb.create_corpus('many', is_restricted => true)")
+    db.execute("set local session_replication_role = replica")
+    db.execute("""
+      with n as (select i, format('"old%s"', i) as old from generate_series(1, 10000) i),
+      granted as (
+        insert into ragdb.access_events (id, created_at, kind, role, session_role, corpus_id,
+            corpus, what, event_hash)
+          select ragdb_internal.uuid7(now()), now(), k.kind, 'admin', 'admin', k.corpus_id,
+              k.corpus, k.what, ''
+            from n cross join ragdb.corpora c cross join lateral (values
+              ('grant', c.corpus_id, c.name, 'read to ' || n.old),
+              ('bind_role', null, null, format('%s to "new%s"', n.old, n.i)))
+              k (kind, corpus_id, corpus, what)
+            where c.name = 'many'
+      ), bound as (
+        insert into ragdb.role_bindings (role, bound_to, bound_oid, bound_at, bound_by)
+          select 'old' || n.i, 'new' || n.i, 1000000 + n.i, now(), 'admin' from n
+      )
+      insert into ragdb.corpus_grants (corpus_id, role, role_oid, privilege)
+        select c.corpus_id, 'new' || n.i, 1000000 + n.i, 'read'
+          from n cross join ragdb.corpora c where c.name = 'many'
+      """)
+    db.execute("set local session_replication_role = origin")
+    db.execute("set local statement_timeout = '20 s'")
+    assert db.execute(RIGHTS).fetchall() == []
+    db.execute("update ragdb.corpus_grants set privilege = 'admin' where role = 'new7'")
+    found = ("corpus many", "new7 has the right admin, and no event says who gave it")
+    assert db.execute(RIGHTS).fetchall() == [found]

@@ -19,6 +19,10 @@ TRIGGER = (
 )
 KEY = "(select conindid from pg_constraint where conname = 'ledger_leaves_row_is_sealed_once')"
 VECTORS = "public.inner_product(public.vector, public.vector)"
+UNKEYED = "its key is missing, and a row may be there twice"
+UNREAD = (
+    "it is a partition that its table does not have, or not for long, and whose rows are not read"
+)
 HIDDEN = (
     "the catalogue says that it has no triggers, indexes, checks or partitions, and it has some"
 )
@@ -56,6 +60,30 @@ EDITS = {
         f"update pg_index set indisready = false where indexrelid = {KEY}",
         "code", "constraint ledger_leaves_row_is_sealed_once on ragdb.ledger_leaves",
         "it was changed",
+    ),
+    "a key that is said to be checked later": (
+        f"update pg_index set indimmediate = false where indexrelid = {KEY}",
+        "code", "constraint ledger_leaves_row_is_sealed_once on ragdb.ledger_leaves",
+        "it was changed",
+    ),
+    "a key of a partition that is said to be checked later": (
+        "update pg_index set indimmediate = false"
+        " where indrelid = 'ragdb.retrieval_hits_default'::regclass and indisprimary",
+        "triggers", "ragdb.retrieval_hits_default", UNKEYED,
+    ),
+    "a key of a partition whose index is said to be gone": (
+        "update pg_index set indislive = false"
+        " where indrelid = 'ragdb.retrieval_hits_default'::regclass and indisprimary",
+        "triggers", "ragdb.retrieval_hits_default", UNKEYED,
+    ),
+    "a partition that its table does not have": (
+        "delete from pg_inherits where inhrelid = 'ragdb.retrieval_hits_default'::regclass",
+        "triggers", "ragdb.retrieval_hits_default", UNREAD,
+    ),
+    "a partition that is said to be on its way out": (
+        "update pg_inherits set inhdetachpending = true"
+        " where inhrelid = 'ragdb.retrieval_hits_default'::regclass",
+        "triggers", "ragdb.retrieval_hits_default", UNREAD,
     ),
     "an index nothing is written to": (
         "update pg_index set indisready = false"
@@ -262,7 +290,8 @@ SAID = {
         "role ragdb_reader", "warning", "it can be ragdb_owner, and can change every row",
     ),
     "everybody, who may edit the catalogue": (
-        "set local allow_system_table_mods = on; grant update on pg_catalog.pg_proc to public",
+        "set local allow_system_table_mods = on;"
+        " grant update (prosrc) on pg_catalog.pg_proc to public",
         "role public", "warning", "it may edit pg_proc, and so what ragdb does",
     ),
 }  # fmt: skip
@@ -275,3 +304,50 @@ def test_what_does_more_than_ragdb_is_said(any_db: Connection, what: str) -> Non
     assert any_db.execute(said, (place,)).fetchall() == []
     any_db.execute(edit.encode())
     assert any_db.execute(said, (place,)).fetchall() == [(severity, finding)]
+
+
+def test_a_function_that_belongs_to_another_is_found_however_names_are_written(
+    any_db: Connection,
+) -> None:
+    any_db.execute("alter function ragdb.verification_checks() owner to admin")
+    any_db.execute("set local quote_all_identifiers = on")
+    said = "select v.severity from ragdb.verify(true, '{rights}') v where v.place ~ 'function'"
+    assert any_db.execute(said).fetchall() == [("error",)]
+
+
+NOTHING_FOUND = {
+    # what a DBA or another machine may do: (statements, checks)
+    "a setting that switches nothing off": (
+        "alter role all set session_replication_role = origin;"
+        " set local session_replication_role = local",
+        "{triggers}",
+    ),
+    "a right that PostgreSQL gives nobody": (
+        "set local allow_system_table_mods = on; grant update, delete on pg_catalog.pg_proc"
+        " to reader; set local allow_system_table_mods = off",
+        "{rights}",
+    ),
+    "a machine with other locales, by whose number functions have others": (
+        "update pg_proc set oid = oid::bigint + 500 where proname like 'dsnowball%';"
+        "update pg_ts_template set tmplinit = tmplinit::oid::bigint + 500,"
+        " tmpllexize = tmpllexize::oid::bigint + 500 where tmplname = 'snowball'",
+        "{code}",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NOTHING_FOUND)
+def test_what_harms_nothing_is_not_found(any_db: Connection, what: str) -> None:
+    statements, checks = NOTHING_FOUND[what]
+    said = "select * from ragdb.verify(true, %s) v where v.severity in ('error', 'warning')"
+    assert any_db.execute(said, (checks,)).fetchall() == []
+    any_db.execute(statements.encode())
+    assert any_db.execute(said, (checks,)).fetchall() == []
+
+
+def test_the_columns_of_vectors_stay_what_they_are_where_pgvector_is_moved(
+    any_db: Connection,
+) -> None:
+    any_db.execute("create schema moved; alter extension vector set schema moved")
+    said = "select v.place from ragdb.verify(true, '{code}') v where v.place ~ '^(column|index) '"
+    assert any_db.execute(said).fetchall() == []
