@@ -39,7 +39,6 @@ OBJECTS = """
   select p.pronamespace::regnamespace::text, p.proname, p.oid::regprocedure::text, 'execute',
       array(select r from unnest(%(roles)s::text[]) r
         where has_function_privilege(r, p.oid, 'execute')
-          and has_schema_privilege(r, p.pronamespace, 'usage')
         order by r collate "C")
     from pg_proc p where p.pronamespace in
       ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
@@ -50,14 +49,23 @@ OBJECTS = """
           or v.of_columns and has_any_column_privilege(r, c.oid, v.privilege)
         order by r collate "C")
     from pg_class c cross join (values ('select', true), ('insert', true), ('update', true),
-      ('references', true), ('delete', false), ('truncate', false), ('trigger', false))
+      ('references', true), ('delete', false), ('truncate', false), ('trigger', false),
+      (case when current_setting('server_version_num')::int >= 170000 then 'maintain' end, false))
       v (privilege, of_columns)
-    where c.relkind in ('r', 'p', 'v', 'm') and c.relnamespace in
+    where v.privilege is not null and c.relkind in ('r', 'p', 'v', 'm') and c.relnamespace in
       ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
+  union all
+  select n.nspname, n.nspname, n.nspname, v.privilege,
+      array(select r from unnest(%(roles)s::text[]) r
+        where has_schema_privilege(r, n.oid, v.privilege) order by r collate "C")
+    from pg_namespace n cross join (values ('usage'), ('create')) v (privilege)
+    where n.nspname in ('ragdb', 'ragdb_internal', 'bi')
 """
 
 
 def who_may(schema: str, name: str, privilege: str) -> list[str]:
+    if privilege == "usage":
+        return sorted([*READERS, "bi_reader"]) if schema != "ragdb_internal" else []
     if schema == "bi":
         return sorted([*READERS, "bi_reader"]) if privilege in ("select", "execute") else []
     if schema == "ragdb" and privilege == "execute":
@@ -88,6 +96,13 @@ def test_each_object_is_for_the_roles_that_it_is_meant_for(any_db: Connection) -
             "execute on function ragdb.set_ledger(boolean) to ragdb_writer",
             ("ragdb.set_ledger(boolean)", "execute", ["admin", "writer"]),
         ),
+        (
+            "execute on function ragdb_internal.signing_key() to ragdb_reader",
+            ("ragdb_internal.signing_key()", "execute", READERS),
+        ),
+        ("usage on schema ragdb_internal to ragdb_reader", ("ragdb_internal", "usage", READERS)),
+        ("usage on schema bi to stranger", ("bi", "usage", sorted(LOGIN_ROLES))),
+        ("create on schema ragdb to ragdb_reader", ("ragdb", "create", READERS)),
     ],
 )
 def test_a_grant_too_many_is_seen(
