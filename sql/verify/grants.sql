@@ -1,4 +1,6 @@
 -- The rights to corpora, and what stands for a role, against the events that gave and took them.
+-- Where there are many rows on both sides, no function compares each with each, whatever the planner
+-- believes of tables that were not analyzed.
 
 -- Returns to whom an event of a grant gave its right, quoted.
 create or replace function ragdb_internal.granted_role(what text) returns text
@@ -70,6 +72,8 @@ end;
 -- Returns the rights to corpora that no event accounts for.
 create or replace function ragdb_internal.unexplained_grants() returns setof ragdb.finding
 language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 begin atomic
   select 'rights', ragdb_internal.severity_of_unexplained(), 'corpus ' || c.name,
       g.role || ' has the right ' || g.privilege || ', and no event says who gave it',
@@ -106,6 +110,8 @@ end;
 -- role asked, or acts as it.
 create or replace function ragdb_internal.unexplained_proxies() returns setof ragdb.finding
 language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 begin atomic
   select 'rights', ragdb_internal.severity_of_unexplained(), 'role ' || b.bound_to,
       'what ' || b.role || ' held is bound to it, and no event says by whom',
@@ -136,6 +142,8 @@ end;
 -- Returns the rights that events gave and that are gone, and the corpora that no event opened.
 create or replace function ragdb_internal.missing_grants() returns setof ragdb.finding
 language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 begin atomic
   select distinct 'rights', 'error', 'corpus ' || c.name,
       ragdb_internal.granted_role(e.what)
