@@ -1,5 +1,5 @@
 -- The rights to corpora, and what stands for a role, against the events that gave and took them.
--- Where there are many rows on both sides, no function compares each with each, whatever the planner
+-- Where there are many rows on both sides, none is compared with each, whatever the planner
 -- believes of tables that were not analyzed.
 
 -- Returns to whom an event of a grant gave its right, quoted.
