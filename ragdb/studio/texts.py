@@ -10,7 +10,8 @@ from markupsafe import Markup, escape
 
 MARKUP = re.compile(r"<[^>]*>")
 FULL_LINE = 50  # characters, from which on a line was broken for want of room
-PROSE = re.compile(r"[^\W\d]|&|<")  # how a line begins that goes on from the one before
+# how a line begins that goes on from the one before, as no line of a quotation does
+PROSE = re.compile(r"[^\W\d]|&(?!gt;)|<")
 # a heading, a comment or a row of a table ends with its line
 WHOLE = re.compile(r"\s*(#|//|--|\|)")
 FENCE = re.compile(r"\s*(?:```|~~~)\s*(\S*)")

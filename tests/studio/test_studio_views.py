@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 
 import httpx2 as httpx
 import pytest
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from psycopg.types.json import Jsonb
 
 import ragdb
@@ -368,6 +368,8 @@ def test_lines_that_were_broken_for_want_of_room_are_joined() -> None:
     # short lines, lists, tables and paragraphs stay as they are
     for text in ("Tuesday 16:00\nThursday 16:00", f"{long}\n- a list", f"{long}\n\nmore", "x\n"):
         assert flowing(text) == text
+    quoted = escape(f"> {long}\n> complete and working")
+    assert flowing(quoted) == quoted
     marked = Markup("<mark>Tuesday</mark> 16:00 to 19:00, as it is said\n&lt;b&gt;")
     assert flowing(marked) == marked
     assert isinstance(flowing(marked), Markup)
