@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -113,8 +115,8 @@ def conversed(said: list[dict[str, Any]], session: str | None = None) -> list[di
     for message in messages:
         if message["id"] is None:
             # another file may go on with a session that has a name, and would count from 1 again
-            at = "" if session is None else str(message.get("created_at", ""))
-            names = free.setdefault(at, _names(at))
+            name = "" if session is None else _name(message)
+            names = free.setdefault(name, _names(name))
             message["id"] = next(id for id in names if id not in taken)
     if not any(key in one for one in said for key in (*PARENT_KEYS, "prompt")):
         for before, message in pairwise(messages):
@@ -122,11 +124,22 @@ def conversed(said: list[dict[str, Any]], session: str | None = None) -> list[di
     return messages
 
 
-def _names(at: str) -> Iterator[str]:
-    """What messages without an id are called: by their time, else by their number."""
-    if at:
-        yield at
-    yield from (f"{at}-{number}" if at else str(number) for number in count(2 if at else 1))
+def _name(message: dict[str, Any]) -> str:
+    """What a message without an id is called by: when it was said, by whom and what.
+
+    Its time alone is that of others where much is said in a second. Empty where it has none.
+    """
+    if "created_at" not in message:
+        return ""
+    said = json.dumps([message.get(key) for key in ("role", "speaker", "text")])
+    return f"{message['created_at']} {hashlib.sha256(said.encode()).hexdigest()[:16]}"
+
+
+def _names(name: str) -> Iterator[str]:
+    """What messages of one name are called; those of none by their number."""
+    if name:
+        yield name
+    yield from (f"{name}-{number}" if name else str(number) for number in count(2 if name else 1))
 
 
 def said_in(content: Any) -> str:

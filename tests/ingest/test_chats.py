@@ -281,7 +281,7 @@ def test_a_session_goes_on_in_the_next_file_where_its_times_say_so(
             report(run, tmp_path / "log")
     report(run, tmp_path / "log")
     # what is said in both is refused: nobody can say which file has it
-    twice = files["desk.1.jsonl"] + rotated("Ten amperes.", "Good.", minute=31)
+    twice = files["desk.1.jsonl"] + rotated("Which fuse?", "Twelve.", minute=30)
     (tmp_path / "log/desk.1.jsonl").write_bytes(twice)
     (failure,) = report(run, tmp_path / "log", 4)["failures"]
     assert failure["reason"] == "another document of the corpus has its id (RG409)"
@@ -316,3 +316,17 @@ def test_a_log_that_was_renamed_when_it_was_rotated_is_read_under_its_new_name(
             ("log/desk.jsonl#desk", "Which fuse?"),
             ("log/desk.jsonl#desk", "Ten amperes."),
         ]
+
+
+def test_a_session_goes_on_in_the_next_file_within_the_moment_in_which_the_first_ends(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    """Programs say much in a second, and a log is rotated between any two lines."""
+    (tmp_path / "log").mkdir()
+    first, last = rotated("Which fuse?", minute=30), rotated("Which?", "Ten.", minute=30)
+    (tmp_path / "log/desk.1.jsonl").write_bytes(first)
+    (tmp_path / "log/desk.jsonl").write_bytes(last)
+    report(run, tmp_path / "log")
+    with psycopg.connect(clone) as db:
+        texts = db.execute("select text from ragdb.chunks order by text").fetchall()
+    assert texts == [("Ten.",), ("Which fuse?",), ("Which?",)]

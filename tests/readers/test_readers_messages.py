@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from typing import Any
@@ -246,24 +247,34 @@ def test_a_message_that_was_written_twice_is_one_and_another_of_its_id_is_not() 
     assert len(one["messages"]) == 3
 
 
-def test_a_message_without_an_id_of_a_named_session_is_called_by_its_time() -> None:
+def test_a_message_without_an_id_of_a_named_session_is_called_by_what_it_says_and_when() -> None:
     """Another file may go on with the session, and would count from 1 again."""
     nameless = {"role": "user", "content": "Again!", "timestamp": 1735689600}
-    chat = [nameless, nameless | {"role": "assistant"}, ASKED, {"role": "user", "content": "So?"}]
+    answer = nameless | {"role": "assistant"}
     at = "2025-01-01T00:00:00+00:00"
+    asked, answered, more = (
+        f"{at} {hashlib.sha256(json.dumps(who_and_what).encode()).hexdigest()[:16]}"
+        for who_and_what in (
+            ["user", None, "Again!"],
+            ["assistant", None, "Again!"],
+            ["user", None, "So?"],
+        )
+    )
+    chat = [nameless, answer, nameless, ASKED, {"role": "user", "content": "So?"}]
     (one,) = read_as([{"session": "s", "messages": chat}])
     assert [(i, parent) for i, parent, *_ in said(one)] == [
-        (at, None),
-        (f"{at}-2", at),
-        ("1", f"{at}-2"),
-        (f"{at}-3", "1"),
+        (asked, None),
+        (answered, asked),
+        (f"{asked}-2", answered),
+        ("1", f"{asked}-2"),
+        (more, "1"),
     ]
     for named in ({"session": "s"}, {}):
         data = "\n".join(json.dumps(record | named) for record in chat[:2]).encode()
         (document,) = conversation.read(io.BytesIO(data), 1 << 20)
         assert document.messages is not None
         ids = [message["id"] for message in document.messages]
-        assert ids == ([at, f"{at}-2"] if named else ["1", "2"])
+        assert ids == ([asked, answered] if named else ["1", "2"])
     # where nobody says when, they are counted
     (one,) = read_as([{"session": "s", "messages": [{"role": "user", "content": "Hi"}]}])
     assert [i for i, *_ in said(one)] == ["1"]
