@@ -262,13 +262,13 @@ class Run:
         self.stage = "writing"
         self.aside.settle(self._tell)
         self.wholes.note()
-        if batch:
+        if batch or is_last:
             self.stop.check()
             is_alone = len(batch) == 1 and not batch[0].outcome.at
             self.batch_size = (batch[0].source.size or 0) if is_alone else 0
             self._tell()
             if is_alone or is_last:
-                for written in self.writer.write(batch):
+                for written in self.writer.write(batch, is_last=is_last):
                     self._count(written)
                 self.wholes.note()
             else:
@@ -279,7 +279,7 @@ class Run:
     def _count(self, written: Written) -> None:
         file, row, error = written.entry.file, written.row, written.error
         if error is not None:
-            reason = f"{written.reason or error.diag.message_primary or error} ({error.sqlstate})"
+            reason = f"{written.reason} ({error.sqlstate})"
             uri = written.entry.document.uri
             self._fail(file, Failed(uri, reason, error.diag.message_hint))
         elif row is not None:

@@ -34,6 +34,7 @@ CONVERSATIONS = 1000  # that ragdb.put_conversations takes
 LISTED = 1000  # turns that ragdb.list_turns takes
 EDGES = 10_000  # that ragdb.add_edges takes
 AT_ONCE_BYTES = 256 * 2**10  # of JSON: what is written in a moment
+AGAIN_BYTES = 64 * 2**20  # of JSON: what waits for the end of a run
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 # what the database says between the steps of a large document
@@ -68,8 +69,15 @@ class Written:
     row: PutResult | None = None
     replaced: bool = False
     error: psycopg.Error | None = None
-    reason: str | None = None
-    """What the error says of each document that it refuses; null: its message."""
+    is_clashing: bool = False
+    """Whether another document has an id of it."""
+
+    @property
+    def reason(self) -> str:
+        """Why it was refused."""
+        if self.is_clashing:
+            return "another document of the corpus has its id"
+        return (self.error and self.error.diag.message_primary) or str(self.error)
 
 
 class Writer:
@@ -89,6 +97,7 @@ class Writer:
         self.db, self.report, self.options, self.make = db, report, options, make
         self.has_made = False  # the corpus, which stays
         self.batch: list[Entry] = []  # of both kinds, by whose language a corpus is made
+        self.again: list[Entry] = []
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
 
@@ -97,9 +106,27 @@ class Writer:
         """Whether there is a corpus, of before this run or made by it."""
         return self.has_made or not self.report.created
 
-    def write(self, batch: list[Entry]) -> Iterator[Written]:
-        """Put a batch: its documents, then its conversations."""
-        self.batch = batch = self._told(batch)
+    def write(self, batch: list[Entry], *, is_last: bool = False) -> Iterator[Written]:
+        """Put a batch: its documents, then its conversations.
+
+        What has ids of others is put again at the end of the run: a file of a later batch may have
+        left them to it, as a log does that was rotated.
+        """
+        may_wait = not self.dry_run and (bool(self.again) or not is_last)
+        size = sum(len(entry.document.json) for entry in self.again)
+        for written in self._write_both(self._told(batch)):
+            size += len(written.entry.document.json) if written.is_clashing else 0
+            if written.is_clashing and may_wait and size <= AGAIN_BYTES:
+                self.again.append(written.entry)
+            else:
+                yield written
+        if is_last:
+            again, self.again = self.again, []
+            yield from self._write_both(again)
+
+    def _write_both(self, batch: list[Entry]) -> Iterator[Written]:
+        """Put the documents of a batch, then its conversations."""
+        self.batch = batch
         for kind in (False, True):
             some = [entry for entry in batch if entry.document.is_conversation is kind]
             most = CONVERSATIONS if kind else len(some)
@@ -136,8 +163,8 @@ class Writer:
                 if not (clashing and self.dry_run):
                     yield from self._write(refused)
                     return
-            reason = "another document of the corpus has its id" if clashing else None
-            yield from (Written(entry, error=error, reason=reason) for entry in refused)
+            for entry in refused:
+                yield Written(entry, error=error, is_clashing=bool(clashing))
             return
         for entry, row in zip(batch, rows, strict=True):
             was = before.get(entry.document.uri, row.doc_cid)

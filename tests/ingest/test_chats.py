@@ -330,3 +330,31 @@ def test_a_session_goes_on_in_the_next_file_within_the_moment_in_which_the_first
     with psycopg.connect(clone) as db:
         texts = db.execute("select text from ragdb.chunks order by text").fetchall()
     assert texts == [("Ten.",), ("Which fuse?",), ("Which?",)]
+
+
+@pytest.mark.parametrize("at_once", [1, 1000])
+def test_a_log_is_read_under_its_new_name_also_where_the_files_are_of_two_transactions(
+    run: Run, clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    for most in ("FIRST_DOCUMENTS", "BATCH_DOCUMENTS"):
+        monkeypatch.setattr(f"ragdb.ingest.ingest.{most}", at_once)
+    folder = tmp_path / "log"
+    folder.mkdir()
+    day = [rotated("When is tea?", *said, minute=10) for said in ([], ["At four."])]
+    last = [rotated("Which fuse?", *said, minute=30) for said in ([], ["Ten amperes."])]
+    (folder / "desk.1.jsonl").write_bytes(day[0])
+    (folder / "desk.jsonl").write_bytes(last[0])
+    report(run, folder)
+    # it said more before it was rotated
+    (folder / "desk.2.jsonl").write_bytes(day[1])
+    (folder / "desk.1.jsonl").write_bytes(last[1])
+    (folder / "desk.jsonl").write_bytes(rotated("Where is the lamp?", minute=50))
+    report(run, folder)
+    with psycopg.connect(clone) as db:
+        texts = db.execute(
+            "select c.text from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no)"
+            " order by t.created_at"
+        ).fetchall()
+    assert [text for (text,) in texts] == [
+        *("When is tea?", "At four.", "Which fuse?", "Ten amperes.", "Where is the lamp?")
+    ]
