@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from fnmatch import translate
 from pathlib import Path
 
+from ragdb.ingest import beside
 from ragdb.ingest.globs import matches
 from ragdb.ingest.opening import unreadable
 from ragdb.ingest.source import Skipped, Source, Unread
@@ -57,6 +58,9 @@ def walk(
         except OSError as error:
             yield Unread(prefix + printable(folder), unreadable(error))
             continue
+        is_export = any(e.name in beside.INDEXES for e in entries) and beside.is_export(
+            root, folder
+        )
         for entry in entries:
             below = posixpath.join(folder, entry.name)
             if entry.name.startswith(".") or entry.name in _IGNORED_FOLDERS:
@@ -69,6 +73,10 @@ def walk(
                     yield Skipped(prefix + printable(below), reason)
                 continue
             if not matches(below, glob):
+                continue
+            if is_export and entry.name in beside.INDEXES:
+                reason = "it is of an export of Slack, and only says what its ids mean"
+                yield Skipped(prefix + printable(below), reason)
                 continue
             yield _entry(root, below, entry, prefix)
 

@@ -132,7 +132,12 @@ def session_of(name: str) -> str | None:
     'export/general'
     """
     folder, _, file = name.rpartition("/")
-    return folder if folder and _DAY.fullmatch(file) else None
+    return folder if folder and is_day(file) else None
+
+
+def is_day(name: str) -> bool:
+    """Tell whether a file has the name of a day of a channel."""
+    return bool(_DAY.fullmatch(name))
 
 
 def _profiled(profile: Any) -> str | None:

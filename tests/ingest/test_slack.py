@@ -99,6 +99,58 @@ def test_people_and_channels_have_the_names_of_their_export(
     assert turns(clone) == TURNS
 
 
+INDEXES = ["channels.json", "dms.json", "groups.json", "integration_logs.json", "mpims.json"]
+
+
+def documents(dsn: str) -> list[str]:
+    with psycopg.connect(dsn) as db:
+        rows = db.execute("select source from ragdb.list_documents('chat') order by 1").fetchall()
+    return [source for (source,) in rows]
+
+
+def test_what_an_export_has_beside_its_channels_is_no_document(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    """Nobody looks for the addresses of its people."""
+    folder = export(tmp_path / "all/export", *DAYS)
+    for name in INDEXES:
+        (folder / name).write_text(json.dumps(CHANNELS))
+    (folder / "notes.json").write_text(json.dumps(CHANNELS))
+    result = run("ingest", tmp_path / "all", "--corpus", "chat", "--json")
+    assert result.exit_code == 0, result.output
+    assert documents(clone) == [
+        *(f"all/export/general/{day}" for day in DAYS),
+        "all/export/notes.json",
+    ]
+    skipped = [
+        (one["uri"], one["reason"])
+        for one in json.loads(result.stdout)["files"]
+        if one["status"] == "skipped"
+    ]
+    assert skipped == [
+        (f"all/export/{name}", "it is of an export of Slack, and only says what its ids mean")
+        for name in sorted([*INDEXES, "users.json"])
+    ]
+    # who names one wants it
+    assert run("ingest", folder / "users.json", "--corpus", "chat").exit_code == 0
+    assert "users.json" in documents(clone)
+
+
+@pytest.mark.parametrize("day", ["[]", "[[[", "{}", '[{"user": "U1", "ts": "soon"}]', None])
+def test_a_list_of_users_beside_something_else_is_a_document(
+    run: Run, clone: str, tmp_path: Path, day: str | None
+) -> None:
+    folder = export(tmp_path / "data")
+    if day is None:
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere/2025-01-01.json").write_text(json.dumps(DAYS["2025-01-01.json"]))
+        (folder / "logs").symlink_to(tmp_path / "elsewhere")
+    else:
+        (folder / "general/2025-01-01.json").write_text(day)
+    run("ingest", folder, "--corpus", "chat")
+    assert {"data/channels.json", "data/users.json"} <= set(documents(clone))
+
+
 def test_who_names_one_day_has_nothing_else_read(run: Run, clone: str, tmp_path: Path) -> None:
     export(tmp_path / "export", *DAYS)
     day = tmp_path / "export/general/2025-01-03.json"
