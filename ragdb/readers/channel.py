@@ -10,7 +10,9 @@ from typing import Any
 
 from ragdb.readers.document import one_line
 
-_HELD = {"text", "files", "attachments", "blocks"}  # by a message
+# by a message, or by what says that one was changed or deleted
+_HELD = {"text", "files", "attachments", "blocks", "subtype"}
+_LONGEST = 80  # characters of a name, as Slack has them: a text may have one a million times
 _SECONDS = re.compile(r"1\d{9}(\.\d{1,6})?")  # since 1970, from 2001 to 2033
 # the only letters that are escaped, so that < begins a mark: of who, where, all or an address
 _ESCAPED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
@@ -43,7 +45,7 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
     for one in _objects(value):
         if isinstance(one.get("id"), str):
             name = _profiled(one.get("profile")) or _first_of(one.get("real_name"), one.get("name"))
-            if shown := one_line(name):
+            if shown := _shown(name):
                 yield one["id"], shown
 
 
@@ -144,7 +146,12 @@ def _profiled(profile: Any) -> str | None:
     """The name of a profile that Slack shows."""
     if not isinstance(profile, dict):
         return None
-    return _first_of(profile.get("display_name"), profile.get("real_name"))
+    return _shown(_first_of(profile.get("display_name"), profile.get("real_name")))
+
+
+def _shown(name: str | None) -> str | None:
+    """A name as a text has it."""
+    return ((one_line(name) or "")[:_LONGEST].strip()) or None
 
 
 def _first_of(*given: Any) -> str | None:

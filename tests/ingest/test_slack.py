@@ -259,3 +259,40 @@ def test_a_message_may_be_of_another_day_in_a_newer_export(
     result = run("ingest", folder, "--corpus", "chat")
     assert result.exit_code == 0, result.stderr
     assert [text for _, text, *_ in turns(clone)] == [text for _, text, *_ in TURNS]
+
+
+def test_a_day_with_what_was_changed_or_deleted_is_one_of_a_channel(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    """Some exports keep the events, in which nobody says anything."""
+    folder = export(tmp_path / "export")
+    day = [
+        said(ROOT, "Good evening.", edited={"user": "U1", "ts": "1735689601.000100"}),
+        said("1735689602.000100", "") | {"subtype": "message_changed", "hidden": True},
+        {"type": "message", "subtype": "message_deleted", "hidden": True}
+        | {"ts": "1735689603.000100", "deleted_ts": "1735689599.000100", "channel": "C1"},
+    ]
+    del day[1]["text"]
+    (folder / "general/2025-01-01.json").write_text(json.dumps(day))
+    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+    assert turns(clone) == [("Ada", "Good evening.", 0, None)]
+
+
+@pytest.mark.parametrize("where", ["users", "message", "channels"])
+def test_a_name_is_no_longer_than_slack_lets_it_be(
+    run: Run, clone: str, tmp_path: Path, where: str
+) -> None:
+    """A text that has it many times would be longer than the memory."""
+    folder = export(tmp_path / "export")
+    name = "long " * 100_000
+    mark = "<#C1> " if where == "channels" else "<@U1> "
+    message = said(
+        ROOT, mark * 1000, user_profile={"real_name": name if where == "message" else ""}
+    )
+    for file, of in (("users", "U1"), ("channels", "C1")):
+        given = [{"id": of, "name": name}] if where == file else []
+        (folder / f"{file}.json").write_text(json.dumps(given))
+    (folder / "general/2025-01-01.json").write_text(json.dumps([message]))
+    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
+    ((_, text, *_),) = turns(clone)
+    assert 1000 * 70 < len(text) < 1000 * 90
