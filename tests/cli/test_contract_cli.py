@@ -590,6 +590,62 @@ def test_what_no_source_has_any_more_is_told_with_what_removes_it(
     assert told_to_remove(run("ingest", "--contract", contract, "--prune").stderr) == []
 
 
+@pytest.mark.parametrize("after", ["docs2", "docs/y.txt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("it's.txt", "[red]a.txt", "a b#c.txt", "50%_.txt", "{a}.txt", "a\\b.txt", "a,b.txt"),
+        *("x.jsonl#https://a.example/one", "x.jsonl#a//b/../c", "x.jsonl#'; select 1 --"),
+    ],
+)
+def test_what_removes_documents_removes_them_whatever_they_are_called(
+    run: Run, clone: str, tmp_path: Path, name: str, after: str
+) -> None:
+    for folder in ("docs", "docs2"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "y.txt").write_text(f"a text of {folder}")
+    file, _, record = name.partition("#") if "jsonl" in name else (name, "", "")
+    text = json.dumps({"_id": record, "text": "a text of a record"}) if record else "another text"
+    (tmp_path / "docs" / file).write_text(text)
+    contract = tmp_path / "c.kern"
+    for uri in ("docs", after):
+        contract.write_text(f"corpus name=docs\n  source name=a uri={uri}\n")
+        assert run("apply", contract).exit_code == 0
+        assert run("ingest", "--contract", contract).exit_code == 0
+    told = told_to_remove(run("ingest", "--contract", contract, "--prune").stderr)
+    with psycopg.connect(clone, autocommit=True) as db:
+        for _, statement in told:
+            db.execute(statement.encode())
+    listed = json.loads(run("corpus", "documents", "docs", "--json").stdout)
+    assert [row["source"] for row in listed] == [f"{after.partition('/')[0]}/y.txt"]
+
+
+def test_a_statement_that_removes_many_documents_names_their_folders(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    """As many as nobody would paste by their names."""
+    for n in range(130):
+        for folder in ("docs/a/b", "docs/c", "docs/guide"):
+            (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / f"{n:03}.txt").write_text(f"text {n} of {folder}")
+    contract = tmp_path / "c.kern"
+    stays, told = [], []
+    for uri in ("docs", "docs/guide", "docs/guide/*9.txt"):
+        contract.write_text(f"corpus name=docs\n  source name=a uri={uri}\n")
+        assert run("apply", contract).exit_code == 0
+        for _ in range(3):
+            said = told_to_remove(run("ingest", "--contract", contract, "--prune").stderr)
+            told += [statement for _, statement in said]
+            with psycopg.connect(clone, autocommit=True) as db:
+                for _, statement in said:
+                    db.execute(statement.encode())
+                there = db.execute("select uri from ragdb.document_sources").fetchall()
+        stays.append({uri for (uri,) in there if uri.startswith("docs/")})
+    assert stays[1] == {f"docs/guide/{n:03}.txt" for n in range(130)}
+    assert stays[2] == {f"docs/guide/{n:03}.txt" for n in range(9, 130, 10)}
+    assert max(map(len, told)) < 5000
+
+
 def test_what_a_source_of_another_contract_has_is_not_told(run: Run, tmp_path: Path) -> None:
     for name in ("docs/x.txt", "docs/y.txt", "docs2/x.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
