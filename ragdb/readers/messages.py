@@ -131,8 +131,8 @@ def _name(message: dict[str, Any]) -> str:
     """
     if "created_at" not in message:
         return ""
-    said = json.dumps([message.get(key) for key in ("role", "speaker", "text")])
-    return f"{message['created_at']} {hashlib.sha256(said.encode()).hexdigest()[:16]}"
+    said = json.dumps([message.get(key) for key in ("created_at", "role", "speaker", "text")])
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def _names(name: str) -> Iterator[str]:

@@ -358,3 +358,13 @@ def test_a_log_is_read_under_its_new_name_also_where_the_files_are_of_two_transa
     assert [text for (text,) in texts] == [
         *("When is tea?", "At four.", "Which fuse?", "Ten amperes.", "Where is the lamp?")
     ]
+
+
+@pytest.mark.parametrize("time", ["soon", "x" * 600, {"at": 1}])
+def test_what_is_no_time_is_told_as_such_where_messages_have_no_ids(
+    run: Run, tmp_path: Path, time: Any
+) -> None:
+    message = {"session": "s", "role": "user", "content": "Which fuse?", "created_at": time}
+    (tmp_path / "log.jsonl").write_bytes(lines(message))
+    (failure,) = report(run, tmp_path / "log.jsonl", 4)["failures"]
+    assert failure["reason"].endswith("created_at is not a time (RG412)")

@@ -253,7 +253,7 @@ def test_a_message_without_an_id_of_a_named_session_is_called_by_what_it_says_an
     answer = nameless | {"role": "assistant"}
     at = "2025-01-01T00:00:00+00:00"
     asked, answered, more = (
-        f"{at} {hashlib.sha256(json.dumps(who_and_what).encode()).hexdigest()[:16]}"
+        hashlib.sha256(json.dumps([at, *who_and_what]).encode()).hexdigest()
         for who_and_what in (
             ["user", None, "Again!"],
             ["assistant", None, "Again!"],
