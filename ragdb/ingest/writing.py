@@ -203,12 +203,15 @@ class Writer:
         Both say so: whichever is written later finds the other.
         """
         corpus = self.report.corpus
-        joins = [
-            tuple(self.db.turn_id(corpus, entry.document.session or "", id) for id in join)
+        said = {
+            tuple((entry.document.session or "", id) for id in join)
             for entry, row in zip(batch, rows, strict=True)
             for join in (() if row.was_duplicate else entry.document.joins)
-        ]
-        ids = sorted({id for join in joins for id in join})
+        }
+        named = {name for join in said for name in join}
+        names = {name: self.db.turn_id(corpus, *name) for name in named}
+        joins = sorted((names[parent], names[child]) for parent, child in said)
+        ids = sorted(set(names.values()))
         there = {
             row.chunk_id
             for n in range(0, len(ids), LISTED)

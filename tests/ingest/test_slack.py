@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from ragdb.client.client import Client
 from tests.conftest import Run
 
 ADA: dict[str, Any] = {
@@ -296,3 +297,20 @@ def test_a_name_is_no_longer_than_slack_lets_it_be(
     assert run("ingest", folder, "--corpus", "chat").exit_code == 0
     ((_, text, *_),) = turns(clone)
     assert 1000 * 70 < len(text) < 1000 * 90
+
+
+def test_the_database_is_asked_once_what_a_message_of_a_thread_is_called(
+    run: Run, clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both days of a reply know of it, and a thread may have thousands."""
+    asked: list[str] = []
+    turn_id = Client.turn_id
+
+    def asking(self: Client, corpus: str, session: str, id: str) -> str:
+        asked.append(id)
+        return turn_id(self, corpus, session, id)
+
+    monkeypatch.setattr(Client, "turn_id", asking)
+    assert run("ingest", export(tmp_path / "export", *DAYS), "--corpus", "chat").exit_code == 0
+    assert sorted(asked) == [ROOT, FIRST, LAST]
+    assert turns(clone) == TURNS
