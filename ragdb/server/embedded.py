@@ -14,7 +14,7 @@ import psycopg
 from psycopg.pq import PGconn, Ping
 
 from ragdb.client.connecting import connect
-from ragdb.server import leftover, migrate, prepare, roles, scripts
+from ragdb.server import leftover, migrate, prepare, roles, scripts, sockets
 from ragdb.server.postgres import PORT, EmbeddedError, Say, home, initialise, launch, run
 
 LOGIN = DATABASE = "ragdb"
@@ -56,13 +56,12 @@ def status(
         return None
     if len(lines) < 8:  # it has just begun
         return None
-    pid, kept, socket = int(lines[0]), Path(lines[1]), Path(lines[4])
-    if not (os.path.exists(kept) and kept.samefile(folder)):
-        # it was moved while its server runs, or is a copy, which has the file of another's server
-        if not leftover.serves(pid, folder):
-            return None
-        socket = folder if socket == kept else socket
-    found = Status(pid, folder, version, socket)
+    short = sockets.short(folder)
+    # where it is in the folder, it is moved with it, and in a copy it does not answer
+    socket = short if Path(lines[4]) == short else folder
+    if socket == folder and not sockets.holds(folder):
+        return None
+    found = Status(int(lines[0]), folder, version, socket)
     # the file outlives a killed server; an answer on the socket does not, and may be a refusal
     answer = PGconn.ping(f"{found.superuser}&{PINGED}".encode())
     if answer == Ping.NO_ATTEMPT:
@@ -78,8 +77,10 @@ def start(folder: Path | None = None, version: int = 18, say: Say | None = None)
     """
     folder = (folder or data_folder(version)).absolute()
     running = status(folder, version)
-    if running is None:
+    if running is None or leftover.was_moved(folder):
         with _lock(folder):
+            if leftover.was_moved(folder):
+                _stop(folder, version)
             running = status(folder, version)
             if running is None:
                 if not (folder / "PG_VERSION").exists():
@@ -119,15 +120,36 @@ def _died(folder: Path, version: int) -> bool:
 def stop(folder: Path | None = None, version: int = 18) -> bool:
     """Stop the server and return whether one was running. Open transactions are rolled back."""
     folder = (folder or data_folder(version)).absolute()
-    if status(folder, version, is_ready=False) is None:
+    if not _is_there(folder, version):
         return False
     with _lock(folder):
-        if status(folder, version, is_ready=False) is None:  # another has stopped it
+        if not _is_there(folder, version):  # another has stopped it
             return False
-        done = run(folder, version, "pg_ctl", "stop", "-w", "-m", "fast", "-D", str(folder))
+        _stop(folder, version)
+    return True
+
+
+def _is_there(folder: Path, version: int) -> bool:
+    """Whether a server is there to be stopped, also one that cannot be reached."""
+    return status(folder, version, is_ready=False) is not None or leftover.was_moved(folder)
+
+
+def _stop(folder: Path, version: int) -> None:
+    """Stop the server that is there.
+
+    Where its folder was moved, without a checkpoint: that is written by the folder's old name,
+    where there may be another folder now.
+    """
+    pid = int((folder / "postmaster.pid").read_text().split("\n", 1)[0])
+    if not leftover.serves(pid, folder):
+        raise EmbeddedError(
+            f"the server in {folder} runs where its process cannot be seen, as in a container;"
+            " stop it there"
+        )
+    how = "immediate" if leftover.was_moved(folder) else "fast"
+    done = run(folder, version, "pg_ctl", "stop", "-w", "-m", how, "-D", str(folder))
     if done.returncode:
         raise EmbeddedError(f"the server in {folder} does not stop: {done.stderr.strip()}")
-    return True
 
 
 def dsn(

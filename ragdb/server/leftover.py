@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -35,9 +36,38 @@ def serves(pid: int, folder: Path) -> bool | None:
     try:
         process = psutil.Process(pid)
         is_zombie = process.status() == psutil.STATUS_ZOMBIE
-        return not is_zombie and Path(process.cwd()) == folder.resolve()
+        return not is_zombie and _is_same(process.cwd(), folder)
     except (OSError, psutil.Error):
         return None
+
+
+def moved_from(folder: Path) -> Path | None:
+    """The folder in which a server works that was started in one of this name; None for none.
+
+    Its folder was moved, but it writes some files by the name that it was started with.
+    """
+    import psutil
+
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError, psutil.Error):
+            if process.cmdline()[1:3] == ["-D", str(folder)]:
+                works = process.cwd()
+                if os.path.exists(works) and not _is_same(works, folder):
+                    return Path(works)
+    return None
+
+
+def was_moved(folder: Path) -> bool:
+    """Whether the server of a data folder runs that was started when this had another name."""
+    try:
+        pid, kept, *_ = (folder / "postmaster.pid").read_text().splitlines()
+        return not _is_same(kept, folder) and serves(int(pid), folder) is True
+    except (OSError, ValueError):
+        return False
+
+
+def _is_same(name: str, folder: Path) -> bool:
+    return os.path.exists(name) and os.path.samefile(name, folder)
 
 
 def forget(pid_file: Path) -> None:

@@ -13,7 +13,6 @@ import importlib.util
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -23,12 +22,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ragdb.server import configuration, leftover
+from ragdb.server import configuration, leftover, sockets
 
 Say = Callable[[str], object]  # hears what is waited for
 
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
-PORT = "5432"  # of the socket's name; said everywhere, so that PGPORT does not matter
+PORT = sockets.PORT
 
 ROOM = 2**20  # bytes of disk, with less of which not even a log says that there is no more
 
@@ -39,7 +38,7 @@ LOCALE = {  # never the caller's
 
 
 class EmbeddedError(Exception):
-    """The embedded server cannot be started."""
+    """The embedded server cannot be started, or not be stopped."""
 
     exit_code = 3
     hint = "`ragdb doctor` looks for the cause"
@@ -132,7 +131,8 @@ def _failed(folder: Path, message: str) -> EmbeddedError:
 def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
     """Start the postmaster, waiting for what a killed one left, or for one that recovers."""
     log, logs = folder / "startup.log", folder / "log"
-    socket = _socket_folder(folder)
+    _check_moved(folder)
+    socket = sockets.made(folder, _owner())
     options = f'-p {PORT} -k "{socket}"'
     began, spoken = time.monotonic(), False
     while True:
@@ -165,6 +165,15 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
+def _check_moved(folder: Path) -> None:
+    """Refuse where a folder was moved away whose server runs: it writes to the name it knows."""
+    moved = leftover.moved_from(folder)
+    if moved is not None:
+        failed = EmbeddedError(f"the server that was started in {folder} runs in {moved}")
+        failed.hint = f"`RAGDB_HOME={moved.parent} ragdb down` stops it"
+        raise failed
+
+
 def _logged(log: Path, logs: Path, before: dict[Path, int]) -> str:
     """What a server that did not start wrote after the files had these sizes.
 
@@ -181,30 +190,6 @@ def _logged(log: Path, logs: Path, before: dict[Path, int]) -> str:
         if is_whole or time.monotonic() > until:
             return said
         time.sleep(0.05)
-
-
-def _socket_folder(folder: Path) -> Path:
-    """The data folder itself, or a private one where the socket's name would be over 103 bytes.
-
-    Nor may the name have a comma, which divides one folder, or host, from the next.
-    """
-    if len(os.fsencode(folder / f".s.PGSQL.{PORT}")) <= 103 and "," not in str(folder):
-        return folder
-    import hashlib
-
-    short = Path("/tmp") / f"ragdb-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
-    owner = _owner()
-    # anybody may make something of that name: neither is it trusted, nor its owner changed
-    with contextlib.suppress(FileExistsError):
-        short.mkdir(mode=0o700)
-        os.chown(short, owner, -1, follow_symlinks=False)
-    found = short.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & 0o077:
-        raise EmbeddedError(
-            f"{short} is not a folder that only the server's user may enter; remove it,"
-            " or set RAGDB_HOME to a shorter path"
-        )
-    return short
 
 
 def run(folder: Path, version: int, program: str, *args: str) -> subprocess.CompletedProcess[str]:

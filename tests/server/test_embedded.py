@@ -22,7 +22,16 @@ import psycopg
 import pytest
 from psycopg.pq import Ping
 
-from ragdb.server import configuration, embedded, leftover, manual, migrate, postgres, scripts
+from ragdb.server import (
+    configuration,
+    embedded,
+    leftover,
+    manual,
+    migrate,
+    postgres,
+    scripts,
+    sockets,
+)
 from tests.forked import Forked, run_forked
 from tests.waiting import until
 from tests.watcher import watched_folder
@@ -390,17 +399,66 @@ def test_a_server_that_lives_keeps_its_number_also_by_a_link_to_its_folder(home:
         assert pid_file.read_text() == before
 
 
-@pytest.mark.parametrize("name", ["", "d" * 100])
-def test_a_folder_that_is_moved_while_its_server_runs_keeps_it(place: Place, name: str) -> None:
-    before = place(f"{name}before-move/pg18")
-    embedded.start(before)
-    folder = before.parent.rename(before.parent.with_name(f"{name}moved")) / "pg18"
+@pytest.mark.parametrize(("name", "then"), [("", ""), ("d" * 100, "d" * 100), ("", "d" * 100)])
+def test_a_folder_that_is_moved_while_its_server_runs_has_one_of_its_new_name(
+    place: Place, name: str, then: str
+) -> None:
+    before = place(f"{name}before{len(then)}/pg18")
+    with psycopg.connect(embedded.start(before), autocommit=True) as connection:
+        connection.execute("create table kept as select 1")
+    folder = before.parent.rename(before.parent.with_name(f"{then}moved{len(name)}")) / "pg18"
     try:
         assert embedded.status(before) is None
-        assert value(embedded.start(folder), "show data_directory") == str(before)
+        superuser = embedded.start(folder)
+        assert value(superuser, "show data_directory") == str(folder)
+        with psycopg.connect(superuser, autocommit=True) as connection:
+            connection.execute("checkpoint")  # ends a server whose folder is not where it was
+            assert connection.execute("select * from kept").fetchall() == [(1,)]
     finally:
         assert embedded.stop(folder)
+
+
+@pytest.mark.parametrize("name", ["", "d" * 100])
+def test_no_server_starts_where_a_folder_was_moved_away_whose_server_runs(
+    place: Place, name: str
+) -> None:
+    before = place(f"{name}away/pg18")
+    embedded.start(before)
+    folder = before.parent.rename(before.parent.with_name(f"{name}still")) / "pg18"
+    subprocess.run(["cp", "-a", folder.parent, before.parent], check=True)
+    try:
+        assert embedded.status(before) is None
+        assert embedded.stop(before) is False
+        with pytest.raises(postgres.EmbeddedError, match=f"runs in {folder}") as refused:
+            embedded.start(before)
+        assert refused.value.hint == f"`RAGDB_HOME={folder.parent} ragdb down` stops it"
+        assert embedded.status(folder) is not None
+    finally:
+        assert embedded.stop(folder)
+    shutil.rmtree(before)
+    place(f"{name}away/pg18")
+    assert value(embedded.start(before), "show data_directory") == str(before)
     assert value(embedded.start(folder), "show data_directory") == str(folder)
+    assert [embedded.stop(before), embedded.stop(folder)] == [True, True]
+
+
+def test_a_server_whose_process_cannot_be_seen_is_reached_and_not_stopped(place: Place) -> None:
+    folder = place("contained/pg18")
+    superuser = embedded.start(folder)
+    pid_file = folder / "postmaster.pid"
+    written = pid_file.read_text()
+    _, _, *rest = written.split("\n")
+    rest[2] = "/elsewhere"
+    with subprocess.Popen(["sleep", "60"]) as other:  # has its number here, outside its container
+        try:
+            pid_file.write_text("\n".join([str(other.pid), "/elsewhere", *rest]))
+            assert embedded.start(folder) == superuser
+            with pytest.raises(postgres.EmbeddedError, match="stop it there"):
+                embedded.stop(folder)
+            assert other.poll() is None
+        finally:
+            pid_file.write_text(written)
+            other.kill()
     assert embedded.stop(folder)
 
 
@@ -448,7 +506,9 @@ def test_a_planted_socket_folder_is_neither_used_nor_given_away(
     home: Path, tmp_path: Path, planted: str
 ) -> None:
     deep = home / ("p" * 100) / planted
-    digest = hashlib.sha256(os.fsencode(deep)).hexdigest()[:16]
+    deep.mkdir(parents=True)
+    found = deep.stat()
+    digest = hashlib.sha256(f"{found.st_dev} {found.st_ino}".encode()).hexdigest()[:16]
     short = Path("/tmp") / f"ragdb-{digest}"
     target = tmp_path / "target"
     target.mkdir(mode=0o700)
@@ -467,7 +527,7 @@ def test_a_planted_socket_folder_is_neither_used_nor_given_away(
                 pytest.skip("only root can plant a folder of another user")
         before = short.lstat()
         with pytest.raises(postgres.EmbeddedError, match="is not a folder that only"):
-            postgres._socket_folder(deep)
+            sockets.made(deep, postgres._owner())
         after = short.lstat()
         assert (after.st_uid, after.st_mode) == (before.st_uid, before.st_mode)
         assert target.stat().st_uid == os.geteuid()
