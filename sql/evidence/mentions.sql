@@ -58,29 +58,50 @@ return case config
   when 'spanish' then 'llamad[oa]s?|denominad[oa]s?' when 'russian' then 'называ[[:alpha:]]+'
   else 'called|named|termed|known' end;
 
--- Tells whether a sentence that has a thing, by such a pattern, tells of it what it is: it begins
--- with it, or has it beside what says so, as in "is a thing", "called a thing", "a thing, which",
--- "thing (a box", "thing: a" and "(thing)". "This is a thing" and "is a thing box" do not.
-create or replace function ragdb_internal.tells_thing(sentence text, pattern text, config text)
+-- Tells whether what is before a thing says that it is this, as "is a", or calls it by its name, as
+-- "called the"; what follows ends the clause there, or the thing is part of another: "is a thing
+-- box".
+create or replace function ragdb_internal.leads_to_thing(before text, after text, config text)
 returns boolean
 language sql immutable parallel safe
-return sentence ~* pg_catalog.format(
-    E'^[^[:alnum:]]*(?:%4$s\\s+|l[’''])?["*_`“«\\[]*%1$s["*_`”»\\])]*\\s+[[:alpha:]]'
-    '|(?<![[:alnum:]])(?:(?:%2$s)%5$s%1$s(?=["*_`”»\\])]*(?:[.,;:!?]|\\s*$|\\s+(?:[^[:alpha:]]'
-    '|(?:in|of|for|that|which|who|with|to|from|at|as|when|where|by|on)\\s)))|(?:%3$s)%5$s%1$s)'
-    '|(?<![[:alnum:]])als\\s["„*_`]*%1$s|%1$s["*_`”»\\])]*\\s+[(](?!(?:and|or|see|und|oder|siehe|et'
-    '|ou|voir|y|o|e|i|z)(?![[:alpha:]]))[[:alpha:]]'
-    '|%1$s["*_`”»\\])]*(?:\\s*[(][^)]*[)])?["*_`”»\\]]*(?:\\s*[:：|]|\\s-\\s'
-    '|\\s(?:[[:alpha:]]+\\s)?[—–]\\s'
-    '|,?\\s+(?:(?:%2$s)|(?:also\\s)?(?:%3$s))\\s'
-    '|,\\s*(?:an?|one|eine?|une?|una|which|that|who|d(?:er|ie|as)|qui|que|котор\\w+)\\s)'
-    '|[(]["*_`“«]*%1$s["*_`”»]*[)]',
-    pattern, ragdb_internal.saying_verbs(config), ragdb_internal.calling_words(config),
-    '(?:an?|the|one|ein|eine|der|die|das|une?|l[ea]|les|el|los|las|una)',
-    E'(?![[:alnum:]])(?:(?!\\m(?:to|in|with|by|on|at|from|via|using|when|if|than|like|without|and'
-    '|or|but|mit|nach|avec|dans|con|en)\\M)[^.:;!?]){0,50}?')
-  and sentence !~* (E'^[^[:alnum:]]*(?:this|that|these|those|here|it|they)\\s+(?:is|are)\\s+'
-    '(?:an?\\s+)?["*_`“]*' || pattern);
+return pg_catalog.right(before, 53) ~* pg_catalog.format(
+    E'(?<![[:alnum:]])(?:%s)(?![[:alnum:]])(?:(?!\\m(?:to|in|with|by|on|at|from|via|using|when|if'
+    '|than|like|without|and|or|but|mit|nach|avec|dans|con|en)\\M)[^.:;!?])*$',
+    case when after ~* E'^["*_`”»\\])]*(?:[.,;:!?]|\\s*$|\\s+(?:[^[:alpha:]]|(?:in|of|for|that'
+      '|which|who|with|to|from|at|as|when|where|by|on)\\s))'
+    then ragdb_internal.saying_verbs(config) || '|' else '' end
+      || ragdb_internal.calling_words(config));
+
+-- Tells whether a sentence that has a thing, by such a pattern, tells of it what it is: it begins
+-- with it, or has it beside what says so, as in "is a thing", "called a thing", "a thing, which",
+-- "thing (a box", "thing: a" and "(thing)". "This is a thing" and "is a thing box" do not. A sign
+-- stands for the thing, so that each pattern is that of many questions: to make one ready of all of
+-- this with a thing in it took half of an answer.
+create or replace function ragdb_internal.tells_thing(sentence text, pattern text, config text)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_said constant text := regexp_replace(sentence, pattern, E'\x01', 'gi');
+  v_parts constant text[] := string_to_array(v_said, E'\x01');
+begin
+  return v_said !~* (E'^[^[:alnum:]]*(?:this|that|these|those|here|it|they)\\s+(?:is|are)\\s+'
+      '(?:an?\\s+)?["*_`“]*\x01')
+    and (v_said ~* E'^[^[:alnum:]]*(?:(?:an?|the|one|ein|eine|der|die|das|une?|l[ea]|les|el|los|las'
+      '|una)\\s+|l[’''])?["*_`“«\\[]*\x01["*_`”»\\])]*\\s+[[:alpha:]]'
+    or v_said ~* E'(?<![[:alnum:]])als\\s["„*_`]*\x01|[(]["*_`“«]*\x01["*_`”»]*[)]'
+      '|\x01["*_`”»\\])]*\\s+[(](?!(?:and|or|see|und|oder|siehe|et|ou|voir|y|o|e|i|z)'
+      '(?![[:alpha:]]))[[:alpha:]]'
+    or v_said ~* (E'\x01["*_`”»\\])]*(?:\\s*[(][^)]*[)])?["*_`”»\\]]*(?:\\s*[:：|]|\\s-\\s'
+      '|\\s(?:[[:alpha:]]+\\s)?[—–]\\s|,?\\s+(?:(?:' || ragdb_internal.saying_verbs(config)
+      || E')|(?:also\\s)?(?:' || ragdb_internal.calling_words(config) || E'))\\s'
+      '|,\\s*(?:an?|one|eine?|une?|una|which|that|who|d(?:er|ie|as)|qui|que|котор\\w+)\\s)')
+    or exists (
+      select from generate_series(1, cardinality(v_parts) - 1) i
+      where ragdb_internal.leads_to_thing(v_parts[i], v_parts[i + 1] || case
+        when i + 1 < cardinality(v_parts) then E'\x01' else '' end, config)));
+end $$;
 
 -- Tells whether a sentence without the thing that stands over it goes on with it: it begins with a
 -- pronoun, or with an article, as what a glossary says below its heading.

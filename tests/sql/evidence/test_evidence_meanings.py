@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -194,19 +195,37 @@ def test_a_mention_and_what_a_label_has_do_not_say_what_something_is(
     assert (row.status == "answered") is is_told, row.answer or row.reason
 
 
-MENTIONED = {
-    "german": ("Was ist ein Salz?", "Bewahre jedes Salz neben dem Hash auf."),
-    "french": ("Qu’est-ce qu’un sel ?", "Gardez chaque sel avec le mot de passe."),
-    "spanish": ("¿Qué es una sal?", "Guarde cada sal junto al resumen."),
-    "russian": ("Что такое соль?", "Храните каждую соль рядом с хешем."),
-}
+def test_a_pattern_of_what_tells_a_thing_is_not_made_ready_for_each_thing(db: Connection) -> None:
+    asked = (
+        "select ragdb_internal.tells_thing('What is here of '||t||', as it is.',"
+        " ragdb_internal.thing_pattern(array[t], 'english'), 'english')"
+        " from unnest(%s::text[]) t"
+    )
+
+    def took(things: list[str]) -> float:
+        began = time.perf_counter()
+        db.execute(asked, (things,)).fetchall()
+        return time.perf_counter() - began
+
+    took(["thing"])
+    of_one = min(took(["thing"] * 20) for _ in range(3))
+    of_many = min(took([f"thing{n}x{of}" for of in range(20)]) for n in range(3))
+    print(f"20 questions of one thing {of_one * 1e3:.1f} ms, of 20 things {of_many * 1e3:.1f} ms")
+    assert of_many < 12 * of_one
 
 
-@pytest.mark.parametrize("config", MENTIONED)
+@pytest.mark.parametrize(
+    ("config", "question", "text"),
+    [
+        ("german", "Was ist ein Salz?", "Bewahre jedes Salz neben dem Hash auf."),
+        ("french", "Qu’est-ce qu’un sel ?", "Gardez chaque sel avec le mot de passe."),
+        ("spanish", "¿Qué es una sal?", "Guarde cada sal junto al resumen."),
+        ("russian", "Что такое соль?", "Храните каждую соль рядом с хешем."),
+    ],
+)
 def test_a_mention_does_not_say_what_something_is_in_other_languages(
-    any_db: Connection, config: str
+    any_db: Connection, config: str, question: str, text: str
 ) -> None:
-    question, text = MENTIONED[config]
     base = Database(any_db)
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", text)
