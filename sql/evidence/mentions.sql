@@ -56,7 +56,7 @@ language sql immutable parallel safe
 return case config
   when 'german' then 'genannt|namens|nennt' when 'french' then 'appelée?s?|nommée?s?|dite?s?'
   when 'spanish' then 'llamad[oa]s?|denominad[oa]s?' when 'russian' then 'называ[[:alpha:]]+'
-  else 'called|named|termed|known' end;
+  else 'called|named|termed|known|labell?ed|dubbed' end;
 
 -- Tells whether what is before a thing says that it is this, as "is a", or calls it by its name, as
 -- "called the"; what follows ends the clause there, or the thing is part of another: "is a thing
@@ -74,9 +74,9 @@ return pg_catalog.right(before, 53) ~* pg_catalog.format(
 
 -- Tells whether a sentence that has a thing, by such a pattern, tells of it what it is: it begins
 -- with it, or has it beside what says so, as in "is a thing", "called a thing", "a thing, which",
--- "thing (a box", "thing: a" and "(thing)". "This is a thing" and "is a thing box" do not. A sign
--- stands for the thing, so that each pattern is that of many questions: to make one ready of all of
--- this with a thing in it took half of an answer.
+-- "thing (a box", "thing: a" and "(thing)". "This is a thing", "is a thing box" and "[thing]: URL"
+-- do not. A sign stands for the thing, so that each pattern is that of many questions: to make one
+-- ready of all of this with a thing in it took half of an answer.
 create or replace function ragdb_internal.tells_thing(sentence text, pattern text, config text)
 returns boolean
 language plpgsql immutable parallel safe
@@ -89,11 +89,11 @@ begin
   return v_said !~* (E'^[^[:alnum:]]*(?:this|that|these|those|here|it|they)\\s+(?:is|are)\\s+'
       '(?:an?\\s+)?["*_`“]*\x01')
     and (v_said ~* E'^[^[:alnum:]]*(?:(?:an?|the|one|ein|eine|der|die|das|une?|l[ea]|les|el|los|las'
-      '|una)\\s+|l[’''])?["*_`“«\\[]*\x01["*_`”»\\])]*\\s+[[:alpha:]]'
+      '|una)\\s+|l[’''])?["*_`“«\\[]*\x01["*_`”»\\])]*(?:[(]\\S+[)]["*_`]*)?\\s+[[:alpha:]]'
     or v_said ~* E'(?<![[:alnum:]])als\\s["„*_`]*\x01|[(]["*_`“«]*\x01["*_`”»]*[)]'
       '|\x01["*_`”»\\])]*\\s+[(](?!(?:and|or|see|und|oder|siehe|et|ou|voir|y|o|e|i|z)'
       '(?![[:alpha:]]))[[:alpha:]]'
-    or v_said ~* (E'\x01["*_`”»\\])]*(?:\\s*[(][^)]*[)])?["*_`”»\\]]*(?:\\s*[:：|]|\\s-\\s'
+    or v_said ~* (E'\x01(?!\\]:)["*_`”»\\])]*(?:\\s*[(][^)]*[)])?["*_`”»\\]]*(?:\\s*[:：|]|\\s-\\s'
       '|\\s(?:[[:alpha:]]+\\s)?[—–]\\s|,?\\s+(?:(?:' || ragdb_internal.saying_verbs(config)
       || E')|(?:also\\s)?(?:' || ragdb_internal.calling_words(config) || E'))\\s'
       '|,\\s*(?:an?|one|eine?|une?|una|which|that|who|d(?:er|ie|as)|qui|que|котор\\w+)\\s)')
@@ -127,7 +127,8 @@ end $$;
 
 -- Returns the sentences of evidence but those that only mention the thing that a question asks what
 -- it is, or neither have it nor stand below it. Where a sentence has not all words of a thing, the
--- last one counts. What the words of a question are read as is told by lexemes alone.
+-- last one counts, with all that a hyphen joins in it. What the words of a question are read as is
+-- told by lexemes alone.
 create or replace function ragdb_internal.telling_of_thing(
   sentences ragdb_internal.evidence_sentence[], question text, config text)
 returns ragdb_internal.evidence_sentence[]
@@ -137,7 +138,7 @@ as $$
 declare
   v_thing constant text[] := ragdb_internal.asked_thing(question, config);
   v_last constant text[] := ragdb_internal.sense_lexemes(
-    v_thing[cardinality(v_thing)], config);
+    translate(v_thing[cardinality(v_thing)], '-', ' '), config);
   v_whole constant text := ragdb_internal.thing_pattern(v_thing, config);
   v_pattern constant text := ragdb_internal.thing_pattern(
     v_thing[cardinality(v_thing) :], config);
@@ -148,7 +149,7 @@ begin
       when s.sentence ~* v_pattern then not ragdb_internal.fills_label(s.sentence, config)
         and ragdb_internal.tells_thing(
           s.sentence, case when s.sentence ~* v_whole then v_whole else v_pattern end, config)
-      else s.lexemes && v_last
-        or s.headed && v_last and ragdb_internal.goes_on_with_thing(s.sentence) end
+      else s.lexemes @> v_last
+        or s.headed @> v_last and ragdb_internal.goes_on_with_thing(s.sentence) end
     order by s.n) end;
 end $$;

@@ -166,6 +166,11 @@ def test_what_names_a_thing_last_or_as_a_label_does_not_say_what_it_is(
         ("Keep the clades (branches of one kind).", "What are clades?", True),
         ("There may be twins here – pairs of primes.", "What are twins?", True),
         ("Keep the clades (see below).", "What are clades?", False),
+        ("[quick]: https://quick.example\n[slow]: https://slow.example", "What is slow?", False),
+        ("The [quick](https://quick.example) server makes pages.", "What is quick?", True),
+        ("It was sometimes labeled as huihui or old medicine.", "What is huihui?", True),
+        ("Here is a pre-filter, which sorts words.", "What is a post-filter?", False),
+        ("Here is a post filter, which sorts words.", "What is a post-filter?", True),
         ("For pages there is a framework called Django here.", "What is Django?", True),
         ("In cryptography, a salt is a random text.", "What are salts?", True),
         ("Guard against Cross-Site Request Forgery (CSRF).", "What is CSRF?", True),
@@ -221,6 +226,13 @@ def test_a_pattern_of_what_tells_a_thing_is_not_made_ready_for_each_thing(db: Co
         ("french", "Qu’est-ce qu’un sel ?", "Gardez chaque sel avec le mot de passe."),
         ("spanish", "¿Qué es una sal?", "Guarde cada sal junto al resumen."),
         ("russian", "Что такое соль?", "Храните каждую соль рядом с хешем."),
+        # of what a hyphen joins, a part is not all
+        (
+            "german",
+            "Was sind Malum-in-se-Erwägungen?",
+            "Einige gesetzliche Anforderungen gehen auf Malum-in-se-Erwägungen zurück. Weitere"
+            " rechtliche Anforderungen ergeben sich aus Malum-Prohibitum-Erwägungen.",
+        ),
     ],
 )
 def test_a_mention_does_not_say_what_something_is_in_other_languages(
