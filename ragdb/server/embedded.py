@@ -142,10 +142,9 @@ def _stop(folder: Path, version: int) -> None:
     """
     pid = int((folder / "postmaster.pid").read_text().split("\n", 1)[0])
     if not leftover.serves(pid, folder):
-        raise EmbeddedError(
-            f"the server in {folder} runs where its process cannot be seen, as in a container;"
-            " stop it there"
-        )
+        failed = EmbeddedError(f"the server in {folder} runs where its process cannot be seen")
+        failed.hint = "stop it there, as in the container that started it"
+        raise failed
     how = "immediate" if leftover.was_moved(folder) else "fast"
     done = run(folder, version, "pg_ctl", "stop", "-w", "-m", how, "-D", str(folder))
     if done.returncode:

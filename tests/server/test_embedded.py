@@ -453,7 +453,7 @@ def test_a_server_whose_process_cannot_be_seen_is_reached_and_not_stopped(place:
         try:
             pid_file.write_text("\n".join([str(other.pid), "/elsewhere", *rest]))
             assert embedded.start(folder) == superuser
-            with pytest.raises(postgres.EmbeddedError, match="stop it there"):
+            with pytest.raises(postgres.EmbeddedError, match="cannot be seen"):
                 embedded.stop(folder)
             assert other.poll() is None
         finally:
