@@ -142,8 +142,8 @@ def _stop(folder: Path, version: int) -> None:
     """
     pid = int((folder / "postmaster.pid").read_text().split("\n", 1)[0])
     if not leftover.serves(pid, folder):
-        failed = EmbeddedError(f"the server in {folder} runs where its process cannot be seen")
-        failed.hint = "stop it there, as in the container that started it"
+        failed = EmbeddedError(f"the process of the server in {folder} cannot be seen from here")
+        failed.hint = "stop it where it was started, as in its container"
         raise failed
     how = "immediate" if leftover.was_moved(folder) else "fast"
     done = run(folder, version, "pg_ctl", "stop", "-w", "-m", how, "-D", str(folder))

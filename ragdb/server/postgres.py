@@ -133,6 +133,11 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
     log, logs = folder / "startup.log", folder / "log"
     _check_moved(folder)
     socket = sockets.made(folder, _owner())
+    if socket is None:
+        raise EmbeddedError(
+            f"{sockets.short(folder)} is not a folder that only the server's user may enter;"
+            " remove it, or set RAGDB_HOME to a shorter path"
+        )
     options = f'-p {PORT} -k "{socket}"'
     began, spoken = time.monotonic(), False
     while True:
@@ -169,7 +174,7 @@ def _check_moved(folder: Path) -> None:
     """Refuse where a folder was moved away whose server runs: it writes to the name it knows."""
     moved = leftover.moved_from(folder)
     if moved is not None:
-        failed = EmbeddedError(f"the server that was started in {folder} runs in {moved}")
+        failed = EmbeddedError(f"{moved} has the server that was started in {folder}")
         failed.hint = f"`RAGDB_HOME={moved.parent} ragdb down` stops it"
         raise failed
 

@@ -27,13 +27,11 @@ def short(folder: Path) -> Path:
     return Path("/tmp") / f"ragdb-{hashlib.sha256(which).hexdigest()[:16]}"
 
 
-def made(folder: Path, owner: int) -> Path:
+def made(folder: Path, owner: int) -> Path | None:
     """The data folder itself, or the short one, which only the owner may enter, where it must be.
 
-    Raises EmbeddedError where somebody else has made it.
+    None where somebody else has made the short one.
     """
-    from ragdb.server.postgres import EmbeddedError
-
     if holds(folder):
         return folder
     place = short(folder)
@@ -42,9 +40,5 @@ def made(folder: Path, owner: int) -> Path:
         place.mkdir(mode=0o700)
         os.chown(place, owner, -1, follow_symlinks=False)
     found = place.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & 0o077:
-        raise EmbeddedError(
-            f"{place} is not a folder that only the server's user may enter; remove it,"
-            " or set RAGDB_HOME to a shorter path"
-        )
-    return place
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == owner
+    return place if is_ours and not found.st_mode & 0o077 else None
