@@ -174,7 +174,7 @@ def _check_moved(folder: Path) -> None:
     """Refuse where a folder was moved away whose server runs: it writes to the name it knows."""
     moved = leftover.moved_from(folder)
     if moved is not None:
-        failed = EmbeddedError(f"{moved} has the server that was started in {folder}")
+        failed = EmbeddedError(f"the server of {folder} was moved, and is in {moved}")
         failed.hint = f"`RAGDB_HOME={moved.parent} ragdb down` stops it"
         raise failed
 

@@ -30,7 +30,6 @@ from ragdb.server import (
     migrate,
     postgres,
     scripts,
-    sockets,
 )
 from tests.forked import Forked, run_forked
 from tests.waiting import until
@@ -429,7 +428,7 @@ def test_no_server_starts_where_a_folder_was_moved_away_whose_server_runs(
     try:
         assert embedded.status(before) is None
         assert embedded.stop(before) is False
-        with pytest.raises(postgres.EmbeddedError, match=f"runs in {folder}") as refused:
+        with pytest.raises(postgres.EmbeddedError, match=f"is in {folder}") as refused:
             embedded.start(before)
         assert refused.value.hint == f"`RAGDB_HOME={folder.parent} ragdb down` stops it"
         assert embedded.status(folder) is not None
@@ -527,7 +526,7 @@ def test_a_planted_socket_folder_is_neither_used_nor_given_away(
                 pytest.skip("only root can plant a folder of another user")
         before = short.lstat()
         with pytest.raises(postgres.EmbeddedError, match="is not a folder that only"):
-            sockets.made(deep, postgres._owner())
+            postgres.launch(deep, 18, lambda: False)
         after = short.lstat()
         assert (after.st_uid, after.st_mode) == (before.st_uid, before.st_mode)
         assert target.stat().st_uid == os.geteuid()
