@@ -242,11 +242,17 @@ EDITS = {
 }  # fmt: skip
 
 
+FOUND = "select v.place, v.finding, v.severity from ragdb.verify(true, %s) v"
+
+
+def test_what_is_edited_here_has_no_finding_before(any_db: Connection) -> None:
+    checks = sorted({check for _, check, _, _ in EDITS.values()})
+    assert any_db.execute(FOUND, (checks,)).fetchall() == []
+
+
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edit_of_the_catalogue_is_found(any_db: Connection, what: str) -> None:
     edit, check, place, finding = EDITS[what]
-    said = "select v.place, v.finding, v.severity from ragdb.verify(true, array[%s]) v"
-    assert any_db.execute(said, (check,)).fetchall() == []
     any_db.execute(edit.encode())
-    found = any_db.execute(said, (check,)).fetchall()
+    found = any_db.execute(FOUND, ([check],)).fetchall()
     assert (finding, "error") in [row[1:] for row in found if row[0].startswith(place)], found
