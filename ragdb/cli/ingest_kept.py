@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from psycopg.sql import quote
+
 from ragdb.cli.session import Session
 from ragdb.client.counting import counted
 from ragdb.contracts.declarations import DeclaredSource, Kept, read_by_contracts
@@ -87,4 +89,4 @@ def _pruned(corpus: str, folder: str, name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return quote(text).strip()  # before an E it has a space

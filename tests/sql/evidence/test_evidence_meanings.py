@@ -42,6 +42,15 @@ SAID = {
 }
 
 
+def assert_told(db: Connection, text: str, question: str, is_told: bool) -> None:
+    """A question is answered by a text that is all there is, or not."""
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "a.md", text)
+    row = alike(base, "docs", question)
+    assert (row.status == "answered") is is_told, row.answer or row.reason
+
+
 @pytest.mark.parametrize("config", SAID)
 def test_what_something_is_is_answered_by_who_says_it(any_db: Connection, config: str) -> None:
     question, text, answer = SAID[config]
@@ -134,11 +143,7 @@ def test_most_sentences_that_speak_of_a_thing_do_not_say_what_it_is(
 def test_what_names_a_thing_last_or_as_a_label_does_not_say_what_it_is(
     db: Connection, text: str, question: str, is_told: bool
 ) -> None:
-    base = Database(db)
-    base.create_corpus("docs")
-    base.put_text("docs", "a.md", text)
-    row = alike(base, "docs", question)
-    assert (row.status == "answered") is is_told, row.answer
+    assert_told(db, text, question, is_told)
 
 
 @pytest.mark.parametrize(
@@ -193,11 +198,7 @@ def test_what_names_a_thing_last_or_as_a_label_does_not_say_what_it_is(
 def test_a_mention_and_what_a_label_has_do_not_say_what_something_is(
     db: Connection, text: str, question: str, is_told: bool
 ) -> None:
-    base = Database(db)
-    base.create_corpus("docs")
-    base.put_text("docs", "a.md", text)
-    row = alike(base, "docs", question)
-    assert (row.status == "answered") is is_told, row.answer or row.reason
+    assert_told(db, text, question, is_told)
 
 
 def test_a_pattern_of_what_tells_a_thing_is_not_made_ready_for_each_thing(db: Connection) -> None:
