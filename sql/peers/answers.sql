@@ -1,7 +1,8 @@
 -- The answers of peers to a query beside the local one. What a peer says is data: of each chunk the
 -- fields that are known are taken, of their types and sizes, and each is marked with who said it.
 
--- Returns whose key signed the document of a chunk, and its trust; {} for what is from here.
+-- Returns whose key signed the document of a chunk, and its trust; {} for what is from here, or was
+-- changed here since.
 create or replace function ragdb_internal.origin_of_chunk(corpus_id integer, chunk_id text)
 returns jsonb
 language sql stable parallel safe
@@ -10,7 +11,9 @@ return coalesce((
       'trust', case when p.revoked_at is not null then 'revoked' else p.trust end)
     from ragdb.chunks c
       join ragdb.document_sources s on s.corpus_id = c.corpus_id and s.doc_no = c.doc_no
+      join ragdb.documents h on h.corpus_id = s.corpus_id and h.doc_no = s.doc_no
       join ragdb.shared_documents d on d.corpus_id = s.corpus_id and d.source = s.uri
+        and d.event_id = h.event_id
       join ragdb.shared_corpora o on o.corpus_id = d.corpus_id
       join ragdb.shared_events e on e.corpus_id = d.corpus_id and e.hash = d.hash
       left join ragdb.peers p on p.public_key = e.author

@@ -410,6 +410,25 @@ def test_two_sources_of_one_id_are_exchanged_once_one_of_them_has_another(
     assert ann.texts(corpus)["bobs"] == "Of Bob."
 
 
+def test_who_changes_a_text_here_does_not_speak_for_the_peer_that_signed_it(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+
+    def authors() -> dict[str, str | None]:
+        asked = {"params": {"corpus": corpus}, "input": {"query": "grinders deposits"}}
+        found = bob.db.merge_peer_answers(corpus, bob.db.rag_query(asked), [])
+        chunks = found["output"]["chunks"]
+        return {chunk["text"]: chunk["metadata"].get("author") for chunk in chunks}
+
+    assert set(authors().values()) == {ann.signer.public.hex()}
+    bob.put(corpus, "b.txt", "Deposits are kept.")
+    assert authors()["Deposits are kept."] is None
+    bob.publish(corpus)
+    assert authors()["Deposits are kept."] is None
+
+
 def test_a_text_that_was_changed_and_not_published_is_waited_for(
     pair: tuple[Node, Node], corpus: str
 ) -> None:
