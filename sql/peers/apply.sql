@@ -28,6 +28,39 @@ begin
   end if;
 end $$;
 
+-- Refuses a document that is not the one that was signed, or that ragdb does not make: what can be
+-- read in two ways would be two documents, and what is not made again so is never passed on. Raises
+-- RG492.
+create or replace function ragdb_internal.check_body(event ragdb.shared_events, body text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_most constant integer := (ragdb_internal.limits()).peer_document_bytes;
+  v_document jsonb;
+begin
+  if body is null then
+    return;
+  elsif ragdb_internal.text_hash(body) is distinct from event.body_hash then
+    perform ragdb_internal.refuse_event('the document that came with it has another hash',
+      event.event, 'its text was changed on the way, or by the peer');
+  elsif octet_length(body) > v_most then
+    perform ragdb_internal.refuse_event(format('its document has %s bytes', octet_length(body)),
+      event.event, format('a document that is shared has at most %s bytes', v_most));
+  end if;
+  v_document := ragdb_internal.json_of(body);
+  if (v_document -> 'sources' = jsonb_build_array(jsonb_build_object('uri', event.source)))
+    is not true
+  then
+    perform ragdb_internal.refuse_event('its document is not one of its source', event.event,
+      'its author signed what ragdb does not make');
+  elsif v_document::text <> body or v_document ? 'edges' then
+    perform ragdb_internal.refuse_event('its document is not written as ragdb writes it',
+      event.event, 'its author signed what ragdb does not make');
+  end if;
+end $$;
+
 -- Returns an event of a page, whose document is the one that was signed. Raises RG492.
 create or replace function ragdb_internal.event_of_page(shared ragdb.shared_corpora, item jsonb,
   peer text, after bigint) returns ragdb.shared_events
@@ -46,17 +79,8 @@ begin
     perform ragdb_internal.refuse_event('its position at the peer is '
       || ragdb_internal.quote(item ->> 'position'), v_event.event,
       'the peer changes the order of events, or replays them');
-  elsif ragdb_internal.text_hash(item ->> 'body') <> coalesce(v_event.body_hash, '') then
-    perform ragdb_internal.refuse_event('the document that came with it has another hash',
-      v_event.event, 'its text was changed on the way, or by the peer');
-  elsif jsonb_typeof(ragdb_internal.json_of(item ->> 'body')) <> 'object'
-    or ragdb_internal.json_of(item ->> 'body') -> 'sources'
-      <> jsonb_build_array(jsonb_build_object('uri', v_event.source))
-    or (item ->> 'body' is not null and ragdb_internal.json_of(item ->> 'body') is null)
-  then
-    perform ragdb_internal.refuse_event('its document is not one of its source', v_event.event,
-      'its author signed what ragdb does not make');
   end if;
+  perform ragdb_internal.check_body(v_event, item ->> 'body');
   return v_event;
 end $$;
 

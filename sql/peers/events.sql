@@ -53,7 +53,8 @@ return case when pg_catalog.jsonb_typeof(event) = 'object'
     and event ->> 'lamport' ~ '^[1-9][0-9]{0,17}$'
     and coalesce(event ->> 'body', '') ~ '^([0-9a-f]{64})?$'
     and pg_catalog.jsonb_typeof(event -> 'replaces') = 'array'
-    and pg_catalog.length(event ->> 'source') between 1 and 10000
+    and pg_catalog.octet_length(event ->> 'source') between 1 and (
+      select f.most from ragdb_internal.document_fields() f where f.name = 'uri')
     and event ->> 'kind' in ('rag.document.ingested', 'rag.document.erased')
     and (event ->> 'kind' = 'rag.document.erased') = (event ->> 'body' is null)
     and not exists (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -291,6 +292,7 @@ def test_a_member_may_not_change_a_corpus(pair: tuple[Node, Node], corpus: str) 
         ({"at": "yesterday"}, "not a signed event"),
         ({"feed": "-" * 36}, "not a signed event"),
         ({"source": ""}, "not a signed event"),
+        ({"source": "é" * 1001}, "not a signed event"),  # a document has at most 2,000 bytes there
         ({"source": "other.txt"}, "not one of its source"),
         ({"seq": 1.0}, "not a signed event"),
     ],
@@ -302,6 +304,31 @@ def test_an_author_who_signs_nonsense_is_refused(
 
     def tamper(page: Page) -> None:
         page["events"][0] = resigned(ann, page["events"][0], **fields)
+
+    assert why in refused(bob, ann, corpus, tamper)
+
+
+@pytest.mark.parametrize(
+    ("write", "why"),
+    [
+        (lambda text: f" {text}", "is not written"),
+        (lambda text: text.replace('"title": null', '"title": "x", "title": null'), "is not written"),
+        (lambda text: json.dumps(dict(reversed(json.loads(text).items()))), "is not written"),
+        (lambda text: text.replace('"links": []', '"edges": [], "links": []'), "is not written"),
+        (lambda text: text.replace('"title": null', f'"title": "{"x" * 32_000_000}"'), "bytes"),
+    ],
+    ids=["spaces", "doubled", "order", "edges", "long"],
+)
+def test_a_document_that_ragdb_does_not_make_is_refused(
+    pair: tuple[Node, Node], corpus: str, write: Callable[[str], str], why: str
+) -> None:
+    ann, bob = pair
+
+    def tamper(page: Page) -> None:
+        body = write(page["events"][0]["body"])
+        assert body != page["events"][0]["body"]
+        digest = hashlib.sha256(body.encode()).hexdigest()
+        page["events"][0] = resigned(ann, page["events"][0], body=digest) | {"body": body}
 
     assert why in refused(bob, ann, corpus, tamper)
 
