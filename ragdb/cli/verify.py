@@ -50,8 +50,8 @@ def verify(
 
     Functions, triggers, rights, keys, versions, pgvector, policies, documents, chunks, originals,
     slices, traces, hits, rerankings, atoms, proposals, decisions, incidents, erasures, the ledger,
-    history, static embedders, their embeddings, contracts, recorded states, and edges. An
-    interrupted run prints the state that --resume takes.
+    history, static embedders, their embeddings, contracts, recorded states, edges, turns, and what
+    peers signed. An interrupted run prints the state that --resume takes.
     """
     with session.connect() as db:
         return run(session, db, quick=quick, checks=check, state=_state(resume), batch=batch)

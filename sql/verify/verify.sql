@@ -34,7 +34,8 @@ begin atomic
     (26, 'edges', false, 'ragdb_internal.verify_edges'),
     (27, 'added_edges', false, 'ragdb_internal.verify_added_edges'),
     (28, 'originals', false, 'ragdb_internal.verify_originals'),
-    (29, 'turns', false, 'ragdb_internal.verify_turns')
+    (29, 'turns', false, 'ragdb_internal.verify_turns'),
+    (30, 'peers', false, 'ragdb_internal.verify_peers')
   ) c (place, "check", is_quick, step);
 end;
 
@@ -173,5 +174,6 @@ comment on function ragdb.verify is
   'Verifies all evidence and what guards it: code, triggers, rights, keys, corpora, pgvector, '
   'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms, proposals, decisions, '
   'incidents, erasures, the ledger, history, static embedders, their embeddings, contracts, '
-  'recorded states, edges, which originals there are and turns, or some of them; quick leaves out '
-  'those that read all rows. No row means that nothing is wrong. Raises RG400.';
+  'recorded states, edges, which originals there are, turns and what peers signed, or some of '
+  'them; quick leaves out those that read all rows. No row means that nothing is wrong. Raises '
+  'RG400.';

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -340,6 +343,30 @@ def test_an_erasure_is_known_by_way_of_what_replaced_it(
     assert ann.text(corpus, "a.txt") == bob.text(corpus, "a.txt") == "Anew, edited."
 
 
+def decided(node: Node, corpus: str) -> dict[str, str]:
+    """The event that decides each source, by what the manual says of who wins."""
+    sources: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in node.db.list_shared_events(corpus):
+        event = json.loads(row.event)
+        signed = hashlib.sha256(b"ragdb-event/1\n" + row.event.encode()).hexdigest()
+        sources.setdefault(event["source"], {})[signed] = event
+
+    def known(events: dict[str, dict[str, Any]], signed: str) -> set[str]:
+        earlier = events[signed]["replaces"]
+        return {signed}.union(*(known(events, one) for one in earlier))
+
+    found = {}
+    for source, events in sources.items():
+        replaced = {one for event in events.values() for one in event["replaces"]}
+        erasures = {signed for signed, event in events.items() if event["body"] is None}
+        changes = events.keys() - replaced - erasures
+        standing = {signed for signed in changes if erasures <= known(events, signed)}
+        found[source] = max(
+            standing or erasures, key=lambda one: (events[one]["lamport"], events[one]["author"])
+        )
+    return found
+
+
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 12))]
 )
@@ -371,7 +398,11 @@ def test_three_peers_come_to_the_same_in_whatever_order(
         for node in nodes
     ]
     assert told[0] == told[1] == told[2]
+    assert [row[::2] for row in told[0][1]] == sorted(decided(nodes[0], corpus).items())
     assert "waiting" not in {state for _, state, _ in told[0][1]}
+    for node in nodes:
+        verified = "select * from ragdb.verify(checks => '{peers}')"
+        assert node.db.connection.execute(verified).fetchall() == []
 
 
 def test_two_pulls_at_once_take_each_event_once(pair: tuple[Node, Node], corpus: str) -> None:

@@ -75,13 +75,12 @@ NOT_TRIED = {
         "blob_uploads", "embed_jobs", "embedding_jobs", "http_sessions", "ingest_jobs",
         "ledger_pending", "locks", "move_changes", "move_documents", "moves", "parts_elsewhere",
     ),
-    "what peers sent, signed by them": (
-        "peer_corpora", "peers", "shared_conflicts", "shared_corpora", "shared_documents",
-        "shared_events",
+    "what peers sent, tried in tests/peers/test_peers_verify.py": (
+        "shared_conflicts", "shared_corpora", "shared_documents", "shared_events",
     ),
     "how this database is run": (
-        "alembic_version", "http_tokens", "installed_code", "rerankers", "role_bindings",
-        "role_quotas", "settings",
+        "alembic_version", "http_tokens", "installed_code", "peer_corpora", "peers", "rerankers",
+        "role_bindings", "role_quotas", "settings",
     ),
 }  # fmt: skip
 # what a column is made that is null

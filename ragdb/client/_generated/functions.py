@@ -3829,9 +3829,9 @@ class Functions(Caller):
         """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
         pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms,
         proposals, decisions, incidents, erasures, the ledger, history, static embedders,
-        their embeddings, contracts, recorded states, edges, which originals there are and
-        turns, or some of them; quick leaves out those that read all rows. No row means that
-        nothing is wrong. Raises RG400.
+        their embeddings, contracts, recorded states, edges, which originals there are, turns
+        and what peers signed, or some of them; quick leaves out those that read all rows. No
+        row means that nothing is wrong. Raises RG400.
         """
         return self._rows(calls.VERIFY, rows.Finding, locals())
 

@@ -727,7 +727,7 @@ def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
             if state is None:
                 break
         assert (rows, looked) == (whole, 5)
-    assert calls == len(checks) == 28
+    assert calls == len(checks) == 29
 
 
 def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> None:
