@@ -72,7 +72,7 @@ class Link:
         except ReadError as error:
             raise PeerError(
                 f"peer {self.name}: {error.reason}",
-                hint=_REFUSED.get(error.reason, error.hint),
+                hint=_REFUSED.get(error.reason) or _REFUSED.get(error.code, error.hint),
                 exit_code=3,
             ) from None
         except (ValueError, TypeError, RecursionError):
@@ -81,8 +81,9 @@ class Link:
             ) from None
 
 
-# what a peer's answer asks for; of anything else, its URL is in doubt
+# what to do about a peer's answer, by its reason or its code; of any other, the URL is in doubt
 _REFUSED = {
+    "too_large": "nobody takes more of a peer at once: ask its operator what it sends",
     "the server answers 401": "ask its operator for a token",
     "the server answers 404": "ask its operator whether the corpus is shared, and with whom",
 }

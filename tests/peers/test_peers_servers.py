@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 import ragdb
 from ragdb.cli.main import app
 from ragdb.ingest.fetch import Fetched
+from ragdb.ingest.source import too_large
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
 from ragdb.peers import PeerError, asking, exchange, transport
@@ -392,6 +393,16 @@ def test_a_peer_is_asked_at_its_place_by_its_token_and_within_limits(
     assert answers[0] == {"peer": "ann-lee", "answer": {}}
     assert [one["peer"] for one in answers[1:]] == ["cy"]
     assert "is at an http URL" in answers[1]["error"]
+
+
+def test_a_peer_that_sends_too_much_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(url: str, **how: Any) -> Fetched:
+        raise too_large(how["max_bytes"] + 1, how["max_bytes"])
+
+    monkeypatch.setattr(transport, "fetch", fetch)
+    with pytest.raises(PeerError, match="134217729 bytes") as refused:
+        Link("ann", "https://ann.example", None).get("/api/corpora/any/feed")
+    assert "ask its operator what it sends" in str(refused.value.hint)
 
 
 def test_what_a_peer_says_twice_counts_once(sites: tuple[Site, Site], asked: str) -> None:
