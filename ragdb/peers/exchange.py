@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ragdb.client.corpora import is_there
-from ragdb.errors import EventRefused
+from ragdb.errors import AlreadyExists, EventRefused
 from ragdb.ledger.keys import Signer
 from ragdb.peers import PeerError, signatures
 from ragdb.peers.transport import Link, part
@@ -110,8 +110,13 @@ def _route(corpus: str) -> str:
 def enter(db: Client, link: Link, corpus: str, remote: str | None) -> None:
     """Share a corpus as the feed that it is at a peer. Raises PeerError."""
     feed, settings = _feed(link.name, link.get(_route(remote or corpus)))
-    with db.connection.transaction():
-        _join(db, link.name, corpus, remote, feed, settings)
+    try:
+        with db.connection.transaction():
+            _join(db, link.name, corpus, remote, feed, settings)
+    except AlreadyExists:
+        # another pull may have made the corpus meanwhile
+        with db.connection.transaction():
+            _join(db, link.name, corpus, remote, feed, settings)
 
 
 def _feed(peer: str, found: Any) -> tuple[UUID, dict[str, Any]]:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+import ragdb
+from ragdb.client.corpora import is_there
 from ragdb.errors import AlreadyExists, DocumentNotFound, EventRefused, NotPublished, NotShared
 from ragdb.peers import PeerError, exchange
 from tests.conftest import Server
@@ -416,6 +418,25 @@ def test_two_pulls_at_once_take_each_event_once(pair: tuple[Node, Node], corpus:
 
     done = exchange.pull(bob.db, Direct(ann, meanwhile), corpus)  # type: ignore[arg-type]
     assert (pulled, done.events, done.position) == ([2], 0, 2)
+    assert same(ann, bob, corpus)
+    again.db.connection.close()
+
+
+def test_a_pull_that_another_one_overtakes_goes_on(
+    pair: tuple[Node, Node], corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = pair
+    again = Node("bob", bob.dsn, bob.signer)
+
+    def overtaken(db: ragdb.Database, name: str) -> bool:
+        found = is_there(db, name)
+        monkeypatch.undo()
+        again.pull(ann, corpus)
+        return found
+
+    monkeypatch.setattr(exchange, "is_there", overtaken)
+    done = bob.pull(ann, corpus)
+    assert (done.events, done.position) == (0, 2)
     assert same(ann, bob, corpus)
     again.db.connection.close()
 
