@@ -17,7 +17,7 @@ from ragdb.client.corpora import is_there
 from ragdb.errors import AlreadyExists, DocumentNotFound, EventRefused, NotPublished, NotShared
 from ragdb.peers import PeerError, exchange
 from tests.conftest import Server
-from tests.peers.nodes import Direct, Node, introduce
+from tests.peers.nodes import Direct, Node, introduce, new_signer
 from tests.sql.conversations import conversation, message, uuid
 from tests.sql.conversations import put as put_conversation
 
@@ -439,6 +439,34 @@ def test_a_pull_that_another_one_overtakes_goes_on(
     assert (done.events, done.position) == (0, 2)
     assert same(ann, bob, corpus)
     again.db.connection.close()
+
+
+def test_a_peer_that_signs_by_another_key_is_another_author(
+    nodes: tuple[Node, Node, Node], corpus: str
+) -> None:
+    ann, bob, cat = nodes
+    bob.pull(ann, corpus)
+    old, ann.signer = ann.signer, new_signer()
+    ann.put(corpus, "a.txt", "By the new key.")
+    ann.publish(corpus)
+    with pytest.raises(EventRefused, match=f"unknown, key {ann.signer.public.hex()}"):
+        bob.pull(ann, corpus)
+    for node in (bob, cat):
+        node.db.remove_peer("ann")
+        node.db.add_peer("ann", ann.signer.public, None, "trusted")
+    assert bob.pull(ann, corpus).events == 1
+    # who begins has no event of the old key
+    with pytest.raises(EventRefused, match=f"unknown, key {old.public.hex()}"):
+        cat.pull(ann, corpus)
+    cat.db.add_peer("ann-before", old.public, None, "trusted")
+    assert cat.pull(ann, corpus).events == 3
+    assert same(bob, cat, corpus)
+    # as the other tests want it
+    cat.db.remove_peer("ann-before")
+    ann.signer = old
+    for node in (bob, cat):
+        node.db.remove_peer("ann")
+        node.db.add_peer("ann", old.public, None, "trusted")
 
 
 def test_two_sources_of_one_id_are_exchanged_once_one_of_them_has_another(
