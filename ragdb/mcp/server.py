@@ -17,7 +17,7 @@ from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
 from psycopg_pool import PoolTimeout
 
-from ragdb.client.connecting import OTHER_SCHEMA, is_lost
+from ragdb.client.connecting import OTHER_SCHEMA, is_lost, is_replaced
 from ragdb.client.rows import dumps
 from ragdb.errors import RagdbError
 from ragdb.mcp.served import SECONDS, ToolError
@@ -66,6 +66,8 @@ def _shown(error: Exception) -> str:
         isinstance(error, psycopg.Error) and is_lost(error)
     ):
         return "the database cannot be reached: call it again later"
+    if is_replaced(error):
+        return "the functions of the database are being replaced: call it again"
     return "the database refuses it"
 
 

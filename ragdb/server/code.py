@@ -76,6 +76,25 @@ OTHERS = f"""
   order by 1
 """
 
+# Locks all tables and views before anything takes long. A lock of a view by `lock table` is one of
+# what it reads, too, and of the catalogue; an owner that it has already is not written.
+LOCKS = f"""
+  do $do$ declare v_lock text; begin
+    for v_lock in
+      select format(case c.relkind when 'v' then 'alter view %s owner to {OWNER}'
+          else 'lock table %s in access exclusive mode' end, c.oid::regclass)
+        from pg_class c
+        where c.relnamespace in (
+            select oid from pg_namespace where nspname in ({", ".join(f"'{s}'" for s in SCHEMAS)}))
+          and c.relkind in ('v', 'r', 'p') and c.relowner = '{OWNER}'::regrole
+          and not c.relispartition
+        order by c.relkind desc, c.oid
+    loop
+      execute v_lock;
+    end loop;
+  end $do$
+"""
+
 
 def _wrappers(connection: Connection, verb: str) -> None:
     """Drop or make the wrappers of a router, which are its own: its nodes have none."""
@@ -120,6 +139,7 @@ def drop_code(connection: Connection, *, takes_others: bool) -> None:
         raise InUse([name for (name,) in users], DEPEND)
     if not takes_others and (others := connection.execute(OTHERS).fetchall()):
         raise InUse([name for (name,) in others], AMONG)
+    connection.execute(LOCKS)
     connection.execute(f"""
       do $do$ declare v_code record; begin
         for v_code in {CODE} order by kind = 'trigger' desc loop

@@ -94,6 +94,12 @@ begin
   execute format('select (s).* from %s($1, $2) s', step) into strict v_made using after, most;
   return v_made;
 exception when others then
+  -- it still runs after an upgrade has dropped it, and what it calls
+  if sqlerrm ~ '^(cache lookup failed for|could not open relation with OID) ' then
+    raise exception 'the functions of ragdb were replaced while they were verified'
+      using errcode = '40001', detail = sqlerrm,
+        hint = 'verify again; where that does not help, the catalogue is damaged';
+  end if;
   -- the server is at fault: locks, resources, an interruption
   if sqlstate ~ '^(25|40|53|54|55|57|58|XX)' then
     raise;

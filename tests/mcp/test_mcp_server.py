@@ -467,6 +467,20 @@ def test_what_hinders_the_database_is_told_by_its_kind(
     talk(clone, conversation)
 
 
+def test_a_call_that_meets_a_function_while_it_is_replaced_is_told_to_come_again(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced = psycopg.errors.InternalError_("cache lookup failed for type 7")
+    monkeypatch.setattr(Tools, "call", Mock(side_effect=replaced))
+
+    async def conversation(client: Client) -> None:
+        made = await client.call_tool("list_corpora", {})
+        assert made.is_error
+        assert "are being replaced: call it again" in str(made.content)
+
+    talk(clone, conversation)
+
+
 @contextmanager
 def greeted(dsn: str, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
     """A server on stdio that has been greeted."""

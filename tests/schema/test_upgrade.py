@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from ragdb.server import code, migrate, prepare, roles, scripts
 from tests.conftest import OLDER_BY_NIGHT, Login, Run, Server
 from tests.schema.conftest import ROOT
 from tests.schema.facts import facts
-from tests.waiting import after_commit
+from tests.waiting import after_commit, until
 
 
 def executes(dsn: str, *statements: str) -> None:
@@ -453,3 +454,30 @@ def test_a_schema_of_another_name_is_told_how_to_get_its_own(any_clone: str, own
         migrate.migrate(any_clone)
     executes(any_clone, *refused.value.statements)
     assert not migrate.migrate(any_clone)
+
+
+def test_a_reader_that_holds_what_init_waits_for_is_not_ended(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deadlock ends whoever looks for it first, and who waits looks after a second."""
+    monkeypatch.setattr(migrate, "PAUSE_S", 0.5)
+    said: list[str] = []
+    with psycopg.connect(clone) as reader, ThreadPoolExecutor(1) as pool:
+        tables = [name for (name,) in reader.execute(
+            "select c.oid::regclass::text from pg_class c where c.relkind = 'r'"
+            " and c.relnamespace = 'ragdb'::regnamespace order by 1"
+        ).fetchall()]  # fmt: skip
+        reader.commit()
+        for held in ("documents", "turns"):
+            reader.execute(f"select from ragdb.{held}")
+            init = pool.submit(migrate.migrate, clone, force=True, say=said.append)
+            with psycopg.connect(clone, autocommit=True) as watcher:
+                until(lambda: watcher.execute(
+                    "select from pg_locks where relation is not null and not granted"
+                ).fetchall())  # fmt: skip
+            for table in tables:
+                reader.execute(f"select from {table}")
+            assert not init.done()
+            reader.commit()
+            assert init.result()
+    assert len(said) == 2
