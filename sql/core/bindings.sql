@@ -106,10 +106,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_becomes constant text := coalesce(becomes, role);
+  v_kinds constant text[] := '{rights,token,quota}';
+  v_otherwise jsonb;
 begin
   perform ragdb_internal.hold('role_bindings');
   perform ragdb_internal.check_may_bind(role, v_becomes);
+  v_otherwise := ragdb_internal.states_otherwise(v_kinds);
   perform ragdb_internal.move_held(role, v_becomes, ragdb_internal.role_oid(v_becomes));
+  perform ragdb_internal.record_changed_states(v_kinds, v_otherwise);
   insert into ragdb.role_bindings as b (role, bound_to, bound_oid, bound_at, bound_by)
     values (bind_role.role, v_becomes, ragdb_internal.role_oid(v_becomes), ragdb_internal.now(),
       ragdb_internal.caller())

@@ -90,6 +90,7 @@ begin atomic
       set_grant.privilege)
     on conflict on constraint corpus_grants_role_is_unique_per_corpus do update
       set privilege = excluded.privilege;
+  select ragdb_internal.record_state('rights', set_grant.corpus_id);
   select ragdb_internal.record_access('grant', c.corpus_id, c.name,
       set_grant.privilege || ' to ' || ragdb_internal.quote(set_grant.role))
     from ragdb.corpora c where c.corpus_id = set_grant.corpus_id;
@@ -142,6 +143,7 @@ begin
       using errcode = 'RG400', detail = 'there is nothing to revoke',
         hint = 'ragdb.list_grants() lists them; a role has the rights of those it is a member of';
   end if;
+  perform ragdb_internal.record_state('rights', v_corpus.corpus_id);
   perform ragdb_internal.record_access('revoke', v_corpus.corpus_id, corpus,
     'from ' || ragdb_internal.quote(role));
 end $$;
@@ -183,6 +185,7 @@ begin
   delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id;
   get diagnostics v_revoked = row_count;
   perform ragdb_internal.record_state('settings', v_corpus.corpus_id);
+  perform ragdb_internal.record_state('rights', v_corpus.corpus_id) where v_revoked > 0;
   perform ragdb_internal.record_access('unrestrict', v_corpus.corpus_id, corpus,
     v_revoked || ' grants removed');
   return v_revoked;

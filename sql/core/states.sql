@@ -1,6 +1,6 @@
--- What may change on purpose, and is not made anew from documents: the settings of corpora, their
--- synonyms, cases, baselines, and which contracts are in force. Whoever changes it records what it
--- is then; ragdb.verify compares.
+-- What may change on purpose, and is not made anew from documents: the settings of corpora and the
+-- rights to them, their synonyms, cases, baselines, which contracts are in force, bearer tokens and
+-- quotas. Whoever changes it records what it is then; ragdb.verify compares.
 
 select ragdb_internal.make_append_only('recorded_states');
 
@@ -54,9 +54,40 @@ language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(baseline.run_id,
   extract(epoch from baseline.blessed_at), baseline.blessed_by, baseline.reason)::text));
 
--- Returns what is recorded whenever it changes, as it is now, each with its hash: settings and
--- synonyms of corpora, cases of evals, baselines, and the contracts in force by their versions. A
--- kind is one branch here, and a record where it changes.
+-- Returns the SHA-256 of who has a right to a corpus of their own, each by name and oid; null where
+-- nobody has.
+create or replace function ragdb_internal.rights_hash(corpus ragdb.corpora) returns bytea
+language sql stable parallel safe
+return (
+  select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
+      corpus.personal_of, corpus.personal_oid::bigint, pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_array(g.role, g.role_oid::bigint, g.privilege)
+        order by g.role, g.role_oid))::text))
+    from ragdb.corpus_grants g where g.corpus_id = corpus.corpus_id
+    having count(*) > 0 or corpus.personal_of is not null);
+
+-- Returns what is recorded of the whole database, as ragdb_internal.present_states() does: the
+-- contracts in force by their versions, bearer tokens, and the quotas of roles.
+create or replace function ragdb_internal.present_states_of_all()
+returns table (kind text, key text, hash bytea)
+language sql stable parallel safe
+begin atomic
+  select 'contract', k.contract, pg_catalog.sha256(pg_catalog.int4send(k.version))
+    from ragdb.contracts k where k.is_current
+  union all
+  select 'token', t.name, pg_catalog.sha256(t.token_hash || ragdb_internal.utf8(
+      pg_catalog.jsonb_build_array(t.role, t.role_oid::bigint, extract(epoch from t.expires_at))
+      ::text))
+    from ragdb.http_tokens t
+  union all
+  select 'quota', q.role, pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(
+      pg_catalog.jsonb_build_array(q.role_oid::bigint, q.blob_bytes, q.hourly_failures,
+        q.concurrent_calls, q.corpus_chunks) order by q.role_oid)::text))
+    from ragdb.role_quotas q group by q.role;
+end;
+
+-- Returns what is recorded whenever it changes, as it is now, each with its hash. A kind is one
+-- branch here or above, and a record where it changes.
 create or replace function ragdb_internal.present_states()
 returns table (corpus_id integer, kind text, key text, hash bytea)
 language sql stable parallel safe
@@ -77,8 +108,12 @@ begin atomic
       ragdb_internal.baseline_hash(b)
     from ragdb.eval_baselines b
   union all
-  select null, 'contract', k.contract, pg_catalog.sha256(pg_catalog.int4send(k.version))
-    from ragdb.contracts k where k.is_current;
+  select c.corpus_id, 'rights', '', r.hash
+    from ragdb.corpora c
+      cross join lateral (select ragdb_internal.rights_hash(c) as hash offset 0) r
+    where r.hash is not null
+  union all
+  select null, a.kind, a.key, a.hash from ragdb_internal.present_states_of_all() a;
 end;
 
 -- Records the hashes of some things of one kind after a change on purpose (null: it is gone); its
@@ -154,3 +189,50 @@ return (
     where s.corpus_id = last_state.corpus_id and s.kind = last_state.kind
       and s.key = last_state.key
     order by s.nth desc limit 1);
+
+-- Returns what was recorded last of each thing but those of which there are many.
+create or replace function ragdb_internal.last_states()
+returns table (corpus_id integer, kind text, key text, hash bytea, created_at timestamptz)
+language sql stable parallel safe
+begin atomic
+  select distinct on (s.corpus_id, s.kind, s.key)
+      s.corpus_id, s.kind, s.key, s.hash, s.created_at
+    from ragdb.recorded_states s where not ragdb_internal.is_one_of_many(s.kind)
+    order by s.corpus_id, s.kind, s.key, s.nth desc;
+end;
+
+-- Returns each thing as it is now and as it was recorded last, and when it was.
+create or replace function ragdb_internal.compared_states()
+returns table (corpus_id integer, kind text, key text, now bytea, was bytea, at timestamptz)
+language sql stable parallel safe
+begin atomic
+  select coalesce(p.corpus_id, l.corpus_id), coalesce(p.kind, l.kind), coalesce(p.key, l.key),
+      p.hash, l.hash, l.created_at
+    from ragdb_internal.present_states() p
+      full join ragdb_internal.last_states() l
+        on (coalesce(p.corpus_id, 0), p.kind, p.key) = (coalesce(l.corpus_id, 0), l.kind, l.key);
+end;
+
+-- Records what was changed of some kinds on purpose, but for what was otherwise than recorded
+-- before already: that was changed by somebody else.
+create or replace function ragdb_internal.record_changed_states(kinds text[], otherwise jsonb)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.record_state(c.kind, c.corpus_id, c.key)
+    from ragdb_internal.compared_states() c
+    where c.kind = any (kinds) and c.now is distinct from c.was
+      and not otherwise @> jsonb_build_array(jsonb_build_array(c.corpus_id, c.kind, c.key));
+end $$;
+
+-- Returns what of some kinds is otherwise than it was recorded last, as
+-- ragdb_internal.record_changed_states() takes it.
+create or replace function ragdb_internal.states_otherwise(kinds text[]) returns jsonb
+language sql stable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_agg(
+      pg_catalog.jsonb_build_array(c.corpus_id, c.kind, c.key)), '[]')
+    from ragdb_internal.compared_states() c
+    where c.kind = any (states_otherwise.kinds) and c.now is distinct from c.was);

@@ -128,6 +128,7 @@ begin
         hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
   end if;
   perform ragdb_internal.record_state('settings', v_id);
+  perform ragdb_internal.record_state('rights', v_id) where v_is_personal;
   return v_id;
 end $$;
 

@@ -27,6 +27,7 @@ begin
     insert into ragdb.role_quotas values (role, v_oid, blob_bytes, hourly_failures,
       concurrent_calls, corpus_chunks, ragdb_internal.now(), ragdb_internal.caller());
   end if;
+  perform ragdb_internal.record_state('quota', null, role);
   perform ragdb_internal.record_access('set_quota', null, null,
     format('%s: %s bytes, %s failures, %s calls, %s chunks', ragdb_internal.quote(role),
       coalesce(blob_bytes::text, 'any'), coalesce(hourly_failures::text, 'any'),

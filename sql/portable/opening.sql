@@ -86,7 +86,7 @@ begin
       array(select s ->> 1 from jsonb_array_elements(digest -> 'synonyms') s))
     where digest -> 'synonyms' <> '[]';
   perform ragdb_internal.record_state('settings', v_id),
-    ragdb_internal.record_state('synonyms', v_id);
+    ragdb_internal.record_state('rights', v_id), ragdb_internal.record_state('synonyms', v_id);
 end $$;
 
 create or replace function ragdb.ready_move(move_id uuid, digest jsonb) returns void

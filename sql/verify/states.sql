@@ -1,18 +1,6 @@
--- Settings, synonyms, cases, baselines and contracts in force, against what was recorded of them.
+-- What may change on purpose, against what was recorded of it last.
 
--- Returns what was recorded last of each thing but those of which there are many.
-create or replace function ragdb_internal.last_states()
-returns table (corpus_id integer, kind text, key text, hash bytea, created_at timestamptz)
-language sql stable parallel safe
-begin atomic
-  select distinct on (s.corpus_id, s.kind, s.key)
-      s.corpus_id, s.kind, s.key, s.hash, s.created_at
-    from ragdb.recorded_states s where not ragdb_internal.is_one_of_many(s.kind)
-    order by s.corpus_id, s.kind, s.key, s.nth desc;
-end;
-
--- Compares settings, synonyms, cases, baselines and the contracts in force with what was recorded
--- last of each.
+-- Compares all that is recorded after each change but what there is much of.
 create or replace function ragdb_internal.verify_states(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
@@ -22,16 +10,11 @@ return (
         'of corpus ' || coalesce(c.name, s.corpus_id::text)),
       case
         when s.at is null then 'nobody recorded it'
-        when s.now is null then 'it was recorded on ' || s.at || ', and is gone'
-        else 'it is not what was recorded on ' || s.at end,
+        when s.now is null
+          then 'it was recorded on ' || ragdb_internal.minute_of(s.at) || ', and is gone'
+        else 'it is not what was recorded on ' || ragdb_internal.minute_of(s.at) end,
       'restore it from a backup, or set it again by its function')::ragdb.finding
       order by s.corpus_id, s.kind, s.key)
     filter (where s.now is distinct from s.was), '{}'))::ragdb_internal.verified
-  from (
-    select coalesce(p.corpus_id, l.corpus_id), coalesce(p.kind, l.kind), coalesce(p.key, l.key),
-        p.hash, l.hash, ragdb_internal.minute_of(l.created_at)
-      from ragdb_internal.present_states() p
-        full join ragdb_internal.last_states() l
-          on (coalesce(p.corpus_id, 0), p.kind, p.key) = (coalesce(l.corpus_id, 0), l.kind, l.key)
-    ) s (corpus_id, kind, key, now, was, at)
+  from ragdb_internal.compared_states() s
     left join ragdb.corpora c on c.corpus_id = s.corpus_id);

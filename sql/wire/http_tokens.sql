@@ -68,6 +68,7 @@ begin
       using errcode = 'RG409', detail = 'a token is never shown again',
         hint = 'revoke it, or choose another name';
   end if;
+  perform ragdb_internal.record_state('token', null, name);
   perform ragdb_internal.record_access('create_token', null, null,
     format('%s for %s', ragdb_internal.quote(name), ragdb_internal.quote(role)));
   return v_token;
@@ -87,6 +88,7 @@ begin
       using errcode = 'RG454', detail = 'nothing was revoked',
         hint = 'ragdb.list_http_tokens() lists the names';
   end if;
+  perform ragdb_internal.record_state('token', null, name);
   perform ragdb_internal.record_access('revoke_token', null, null, ragdb_internal.quote(name));
 end $$;
 comment on function ragdb.revoke_http_token is

@@ -31,8 +31,8 @@ OTHERS = (
     "corpus_grants",
     "document_links", "document_sources", "documents", "edges", "eval_assert_results",
     "eval_baselines", "eval_case_results", "eval_cases", "eval_items", "eval_labels",
-    "eval_metrics", "ledger_checkpoints", "ledger_head",
-    "ledger_leaves", "ledger_tiles", "past_rows", "retrieval_hits", "signing_keys",
+    "eval_metrics", "http_tokens", "ledger_checkpoints", "ledger_head",
+    "ledger_leaves", "ledger_tiles", "past_rows", "retrieval_hits", "role_quotas", "signing_keys",
     "signing_secrets", "synonyms", "turns",
 )  # fmt: skip
 PASSED_OVER = {
@@ -54,7 +54,9 @@ PASSED_OVER = {
     # derived from the turns around it, the embeddings and the edges, as a salience is where none
     # was given
     "turns": {"answers_no", "depth", "homogeneity", "sibling_order"},
-    "corpus_grants": {"role_oid", "copied by role_oid"},  # the right of nobody, or of a namesake
+    # said of it, and read by nobody who decides
+    "http_tokens": {"created_at", "created_by"},
+    "role_quotas": {"set_at", "set_by"},
     # signatures are verified outside, and those who need a checkpoint keep it outside
     "ledger_checkpoints": {"note", "created_at", "deleted", "emptied"},
 }  # fmt: skip
@@ -79,8 +81,8 @@ NOT_TRIED = {
         "shared_conflicts", "shared_corpora", "shared_documents", "shared_events",
     ),
     "how this database is run": (
-        "alembic_version", "http_tokens", "installed_code", "peer_corpora", "peers", "rerankers",
-        "role_bindings", "role_quotas", "settings",
+        "alembic_version", "installed_code", "peer_corpora", "peers", "rerankers", "role_bindings",
+        "settings",
     ),
 }  # fmt: skip
 # what a column is made that is null
@@ -114,6 +116,8 @@ def whole(server18: Server) -> Iterator[Connection]:
                 db.execute("select from ragdb.retrieve('chat', 'refunds')")
             for role in ("writer", "writer2"):
                 db.execute("select ragdb.grant_corpus('closed', %s, 'read')", (role,))
+                db.execute("select ragdb.create_http_token(%s, %s, '1 day')", (role, role))
+                db.execute("select ragdb.set_quota(%s, 9, 9, 9, 9)", (role,))
             db.execute("select ragdb.bless_run(run_id, reason => 'best') from ragdb.run_eval('A')")
             db.execute("select ragdb.add_synonyms('chat', '{refund,repayment}')")
             for text in ("A bridge of steel.", "A bridge of wood."):

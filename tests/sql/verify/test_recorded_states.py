@@ -55,6 +55,33 @@ FORGED = {
         "update ragdb.eval_baselines set reason = 'agreed'",
         "delete from ragdb.eval_baselines",
     ],
+    "rights of corpus closed": [
+        "update ragdb.corpus_grants set role_oid = 'writer2'::regrole",
+        "update ragdb.corpus_grants set role = 'writer2', role_oid = 'writer2'::regrole",
+        "update ragdb.corpus_grants set privilege = 'admin'",
+        "delete from ragdb.corpus_grants",
+    ],
+    "rights of corpus personal": [
+        "update ragdb.corpora set personal_oid = 'writer2'::regrole where name = 'personal'",
+    ],
+    "token web": [
+        "update ragdb.http_tokens set token_hash = sha256('mine')",
+        "update ragdb.http_tokens set role_oid = 'writer2'::regrole",
+        "update ragdb.http_tokens set expires_at = null",
+        "delete from ragdb.http_tokens",
+    ],
+    "token mine": [
+        "insert into ragdb.http_tokens select 'mine', sha256('mine'), role, role_oid, created_by,"
+        " created_at from ragdb.http_tokens",
+    ],
+    "quota public": [
+        "update ragdb.role_quotas set concurrent_calls = 1000",
+        "delete from ragdb.role_quotas",
+    ],
+    "quota reader": [
+        "insert into ragdb.role_quotas (role, role_oid, set_at, set_by)"
+        " values ('reader', 'reader'::regrole, now(), 'admin')",
+    ],
     "contract c": ["update ragdb.contracts set is_current = false"],
     "contract old": ["update ragdb.contracts set is_current = true where contract = 'old'"],
 }
@@ -79,6 +106,11 @@ def set_up(any_version: Server) -> Iterator[str]:
             db.execute("select ragdb.create_corpus('part', part_of => 'whole')")
             db.execute("select ragdb.put_text('docs', 'a.md', 'Refunds are paid.')")
             db.execute("select ragdb.add_synonyms('docs', '{car,automobile}')")
+            db.execute("select ragdb.create_corpus('closed')")
+            db.execute("select ragdb.grant_corpus('closed', 'writer', 'read')")
+            db.execute("select ragdb.create_http_token('writer', 'web', '1 day')")
+            db.execute("select ragdb.set_quota('public', concurrent_calls => 9)")
+            db.execute("set role writer; select ragdb.create_corpus('personal'); reset role")
             for name in ("V", "W"):
                 db.execute("select ragdb.import_eval('A', %s, %s)", (name, json.dumps(CASES)))
             for _ in range(2):
@@ -139,6 +171,16 @@ CHANGES = (
     "select ragdb.withdraw_contract('c')",
     "select ragdb.drop_corpus('docs')",
     "select ragdb.drop_corpus('part')",
+    "select ragdb.grant_corpus('closed', 'writer', 'admin')",
+    "select ragdb.revoke_corpus('closed', 'writer')",
+    "select ragdb.unrestrict_corpus('closed')",
+    "select ragdb.drop_corpus('closed')",
+    "select ragdb.create_http_token('writer', 'desk')",
+    "select ragdb.revoke_http_token('web')",
+    "select ragdb.revoke_http_token('web'); select ragdb.create_http_token('reader', 'web')",
+    "select ragdb.set_quota('public', concurrent_calls => 8)",
+    "select ragdb.set_quota('public')",
+    "select ragdb.set_quota('reader', corpus_chunks => 8)",
     "select ragdb.create_corpus('new', title => 'New', is_restricted => true)",
 )
 
@@ -150,3 +192,30 @@ def test_what_is_set_by_a_function_is_not_found(
     with any_version.rolled_back(set_up) as db:
         db.execute(change.encode())
         assert found(db) == []
+
+
+GONE = (
+    "create role gone in role ragdb_writer; grant gone to current_user;"
+    "select ragdb.grant_corpus('closed', 'gone', 'read'), ragdb.set_quota('gone', 9),"
+    " ragdb.create_http_token('gone', 'desk');"
+    "set role gone; select ragdb.create_corpus('personal'); reset role; drop role gone"
+)
+
+
+def test_what_a_bound_role_gets_is_not_found(any_version: Server, set_up: str) -> None:
+    with any_version.rolled_back(set_up) as db:
+        db.execute(GONE)
+        assert found(db) == []
+        db.execute("set role ragdb_owner; select ragdb.bind_role('gone', 'reader2'); reset role")
+        held = db.execute("select count(*) from ragdb_internal.held() where role = 'reader2'")
+        assert held.fetchall() == [(5,)]  # and what it is bound by
+        assert found(db) == []
+
+
+def test_a_binding_does_not_vouch_for_what_somebody_edited(any_version: Server, set_up: str) -> None:
+    with any_version.rolled_back(set_up) as db:
+        db.execute(GONE)
+        db.execute("update ragdb.http_tokens set token_hash = sha256('mine') where name = 'desk'")
+        assert found(db) == ["token desk"]
+        db.execute("set role ragdb_owner; select ragdb.bind_role('gone', 'reader2'); reset role")
+        assert found(db) == ["token desk"]
