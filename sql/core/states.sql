@@ -1,6 +1,7 @@
 -- What may change on purpose, and is not made anew from documents: the settings of corpora and the
--- rights to them, their synonyms, cases, baselines, which contracts are in force, bearer tokens and
--- quotas. Whoever changes it records what it is then; ragdb.verify compares.
+-- rights to them, their synonyms, cases, baselines and floors, which contracts are in force, bearer
+-- tokens, quotas, embedders and rerankers. Whoever changes it records what it is then; ragdb.verify
+-- compares.
 
 select ragdb_internal.make_append_only('recorded_states');
 
@@ -66,8 +67,30 @@ return (
     from ragdb.corpus_grants g where g.corpus_id = corpus.corpus_id
     having count(*) > 0 or corpus.personal_of is not null);
 
+-- Returns the SHA-256 of the floors of a corpus and what they were measured by; null for none.
+create or replace function ragdb_internal.floors_hash(corpus_id integer) returns bytea
+language sql stable parallel safe
+return (
+  select pg_catalog.sha256(pg_catalog.string_agg(ragdb_internal.utf8(pg_catalog.concat_ws(' ',
+      g.mode, g.embedder_id, g.own_questions, g.other_questions, g.chunks))
+      || ragdb_internal.packed(coalesce(pg_catalog.float8send(g.floor), ''))
+      || ragdb_internal.packed(coalesce(pg_catalog.float8send(g.lexical_weight), ''))
+      || pg_catalog.float8send(g.pivot), '' order by g.mode))
+    from ragdb.gate_calibrations g where g.corpus_id = floors_hash.corpus_id);
+
+-- Returns the SHA-256 of what an embedder promises, what runs it, and how it cuts texts and weighs
+-- words where it is static.
+create or replace function ragdb_internal.embedder_hash(embedder ragdb.embedders) returns bytea
+language sql stable parallel safe
+return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(embedder.embedder_id,
+    embedder.model, embedder.revision, embedder.dims, embedder.metric, embedder.max_tokens,
+    embedder.query_prefix, embedder.passage_prefix, embedder.weights_sha256, embedder.provider,
+    embedder.provider_model, (
+      select pg_catalog.jsonb_build_array(m.tokenizer, m.folding, m.digest, m.lexical_weight)
+        from ragdb.static_models m where m.embedder_id = embedder.embedder_id))::text));
+
 -- Returns what is recorded of the whole database, as ragdb_internal.present_states() does: the
--- contracts in force by their versions, bearer tokens, and the quotas of roles.
+-- contracts in force by their versions, bearer tokens, the quotas of roles, embedders, rerankers.
 create or replace function ragdb_internal.present_states_of_all()
 returns table (kind text, key text, hash bytea)
 language sql stable parallel safe
@@ -83,7 +106,13 @@ begin atomic
   select 'quota', q.role, pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(
       pg_catalog.jsonb_build_array(q.role_oid::bigint, q.blob_bytes, q.hourly_failures,
         q.concurrent_calls, q.corpus_chunks) order by q.role_oid)::text))
-    from ragdb.role_quotas q group by q.role;
+    from ragdb.role_quotas q group by q.role
+  union all
+  select 'embedder', e.name, ragdb_internal.embedder_hash(e) from ragdb.embedders e
+  union all
+  select 'reranker', r.name, pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
+      r.max_tokens, r.weights_sha256, r.source, r.revision)::text))
+    from ragdb.rerankers r;
 end;
 
 -- Returns what is recorded whenever it changes, as it is now, each with its hash. A kind is one
@@ -112,6 +141,11 @@ begin atomic
     from ragdb.corpora c
       cross join lateral (select ragdb_internal.rights_hash(c) as hash offset 0) r
     where r.hash is not null
+  union all
+  select c.corpus_id, 'floors', '', f.hash
+    from ragdb.corpora c
+      cross join lateral (select ragdb_internal.floors_hash(c.corpus_id) as hash offset 0) f
+    where f.hash is not null
   union all
   select null, a.kind, a.key, a.hash from ragdb_internal.present_states_of_all() a;
 end;
@@ -189,50 +223,3 @@ return (
     where s.corpus_id = last_state.corpus_id and s.kind = last_state.kind
       and s.key = last_state.key
     order by s.nth desc limit 1);
-
--- Returns what was recorded last of each thing but those of which there are many.
-create or replace function ragdb_internal.last_states()
-returns table (corpus_id integer, kind text, key text, hash bytea, created_at timestamptz)
-language sql stable parallel safe
-begin atomic
-  select distinct on (s.corpus_id, s.kind, s.key)
-      s.corpus_id, s.kind, s.key, s.hash, s.created_at
-    from ragdb.recorded_states s where not ragdb_internal.is_one_of_many(s.kind)
-    order by s.corpus_id, s.kind, s.key, s.nth desc;
-end;
-
--- Returns each thing as it is now and as it was recorded last, and when it was.
-create or replace function ragdb_internal.compared_states()
-returns table (corpus_id integer, kind text, key text, now bytea, was bytea, at timestamptz)
-language sql stable parallel safe
-begin atomic
-  select coalesce(p.corpus_id, l.corpus_id), coalesce(p.kind, l.kind), coalesce(p.key, l.key),
-      p.hash, l.hash, l.created_at
-    from ragdb_internal.present_states() p
-      full join ragdb_internal.last_states() l
-        on (coalesce(p.corpus_id, 0), p.kind, p.key) = (coalesce(l.corpus_id, 0), l.kind, l.key);
-end;
-
--- Records what was changed of some kinds on purpose, but for what was otherwise than recorded
--- before already: that was changed by somebody else.
-create or replace function ragdb_internal.record_changed_states(kinds text[], otherwise jsonb)
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform ragdb_internal.record_state(c.kind, c.corpus_id, c.key)
-    from ragdb_internal.compared_states() c
-    where c.kind = any (kinds) and c.now is distinct from c.was
-      and not otherwise @> jsonb_build_array(jsonb_build_array(c.corpus_id, c.kind, c.key));
-end $$;
-
--- Returns what of some kinds is otherwise than it was recorded last, as
--- ragdb_internal.record_changed_states() takes it.
-create or replace function ragdb_internal.states_otherwise(kinds text[]) returns jsonb
-language sql stable parallel safe
-return (
-  select coalesce(pg_catalog.jsonb_agg(
-      pg_catalog.jsonb_build_array(c.corpus_id, c.kind, c.key)), '[]')
-    from ragdb_internal.compared_states() c
-    where c.kind = any (states_otherwise.kinds) and c.now is distinct from c.was);

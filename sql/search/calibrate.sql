@@ -65,6 +65,7 @@ begin
       and (v_questions = '{}' or g.embedder_id <> v_space.embedder_id
         or g.embedder_id is not null and v_space.space_id is null);
   if v_questions = '{}' then
+    perform ragdb_internal.record_state('floors', corpus.corpus_id) where found;
     return;
   end if;
   v_own := array(select s from ragdb_internal.best_scores(corpus, v_questions) s);
@@ -79,6 +80,7 @@ begin
     where m.mode = 'lexical'
       or ragdb_internal.is_static(v_space.embedder_id)
       or exists (select from unnest(v_own) s where s.mode = m.mode);
+  perform ragdb_internal.record_state('floors', corpus.corpus_id);
 end $$;
 
 -- Returns the floor that a corpus has for searches such as that of a trace; null without one. A

@@ -167,6 +167,7 @@ begin
   update ragdb.embedders e set provider = 'static', provider_model = 'static-v2'
     where e.embedder_id = v_embedder.embedder_id
     returning e.* into v_embedder;
+  perform ragdb_internal.record_state('embedder', null, v_embedder.name);
   return v_embedder;
 end $$;
 comment on function ragdb.bind_static is

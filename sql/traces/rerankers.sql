@@ -56,6 +56,7 @@ begin
         detail = 'its weights and max_tokens never change, because recorded scores rest on them',
         hint = 'bind it under another name, and name that in contracts';
   end if;
+  perform ragdb_internal.record_state('reranker', null, name);
   return v_bound;
 end $$;
 comment on function ragdb.bind_reranker is

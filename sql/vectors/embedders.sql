@@ -128,6 +128,7 @@ begin
   select e.* into v_old from ragdb.embedders e where e.name = create_embedder.name;
   if not found then
     insert into ragdb.embedders select v_new.*;
+    perform ragdb_internal.record_state('embedder', null, name);
     return v_new;
   end if;
   if row(v_old.model, v_old.revision, v_old.dims, v_old.metric, v_old.max_tokens,
@@ -212,6 +213,7 @@ begin
     set provider = bind_embedder.provider, provider_model = bind_embedder.provider_model
     where e.embedder_id = v_embedder.embedder_id
     returning e.* into v_embedder;
+  perform ragdb_internal.record_state('embedder', null, name);
   return v_embedder;
 end $$;
 comment on function ragdb.bind_embedder is

@@ -82,6 +82,30 @@ FORGED = {
         "insert into ragdb.role_quotas (role, role_oid, set_at, set_by)"
         " values ('reader', 'reader'::regrole, now(), 'admin')",
     ],
+    "embedder three": [
+        "update ragdb.embedders set model = 'another' where name = 'three'",
+        "update ragdb.embedders set weights_sha256 = repeat('a', 64) where name = 'three'",
+        "update ragdb.embedders set query_prefix = 'not ' where name = 'three'",
+        "update ragdb.embedders set provider = 'openai', provider_model = 'x' where name = 'three'",
+        "update ragdb.embedders set name = 'four' where name = 'three'",
+    ],
+    "embedder inside": [
+        "update ragdb.static_models set lexical_weight = 1",
+        "update ragdb.static_models set folding = 'accents'",
+        "update ragdb.static_models set tokenizer = 'unigram'",
+    ],
+    "reranker tiny": [
+        "update ragdb.rerankers set weights_sha256 = repeat('b', 64)",
+        "update ragdb.rerankers set source = '/models/another'",
+        "update ragdb.rerankers set max_tokens = 9",
+        "delete from ragdb.rerankers",
+    ],
+    "floors of corpus docs": [
+        "update ragdb.gate_calibrations set floor = 0.5",
+        "update ragdb.gate_calibrations set floor = null",
+        "update ragdb.gate_calibrations set chunks = 1000000",
+        "delete from ragdb.gate_calibrations",
+    ],
     "contract c": ["update ragdb.contracts set is_current = false"],
     "contract old": ["update ragdb.contracts set is_current = true where contract = 'old'"],
 }
@@ -111,6 +135,19 @@ def set_up(any_version: Server) -> Iterator[str]:
             db.execute("select ragdb.create_http_token('writer', 'web', '1 day')")
             db.execute("select ragdb.set_quota('public', concurrent_calls => 9)")
             db.execute("set role writer; select ragdb.create_corpus('personal'); reset role")
+            db.execute(
+                "select ragdb.create_embedder('three', 3), ragdb.create_embedder('inside', 3)"
+            )
+            db.execute("select ragdb.bind_reranker('tiny', '/models/tiny', repeat('a', 64))")
+            db.execute("select ragdb.bind_embedder('three', 'hash', 'hash-v1')")
+            db.execute(
+                "select ragdb.put_static_pieces('inside', '{\"\",a}', '{0,1}', '{1,2,3,4,5,6}')"
+            )
+            db.execute(
+                "select ragdb.bind_static('inside', 'bpe', 'case', ragdb_internal.pieces_digest("
+                " (select e.embedder_id from ragdb.embedders e where e.name = 'inside')))"
+            )
+            db.execute("select ragdb.calibrate_gate('docs')")
             for name in ("V", "W"):
                 db.execute("select ragdb.import_eval('A', %s, %s)", (name, json.dumps(CASES)))
             for _ in range(2):
@@ -181,6 +218,10 @@ CHANGES = (
     "select ragdb.set_quota('public', concurrent_calls => 8)",
     "select ragdb.set_quota('public')",
     "select ragdb.set_quota('reader', corpus_chunks => 8)",
+    "select ragdb.calibrate_gate('docs')",
+    "select ragdb.create_embedder('four', 4)",
+    "select ragdb.bind_embedder('three', 'openai', 'x')",
+    "select ragdb.bind_reranker('tiny', '/models/moved', repeat('a', 64))",
     "select ragdb.create_corpus('new', title => 'New', is_restricted => true)",
 )
 
@@ -212,7 +253,9 @@ def test_what_a_bound_role_gets_is_not_found(any_version: Server, set_up: str) -
         assert found(db) == []
 
 
-def test_a_binding_does_not_vouch_for_what_somebody_edited(any_version: Server, set_up: str) -> None:
+def test_a_binding_does_not_vouch_for_what_somebody_edited(
+    any_version: Server, set_up: str
+) -> None:
     with any_version.rolled_back(set_up) as db:
         db.execute(GONE)
         db.execute("update ragdb.http_tokens set token_hash = sha256('mine') where name = 'desk'")
