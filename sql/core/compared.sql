@@ -46,3 +46,12 @@ return (
       pg_catalog.jsonb_build_array(c.corpus_id, c.kind, c.key)), '[]')
     from ragdb_internal.compared_states() c
     where c.kind = any (states_otherwise.kinds) and c.now is distinct from c.was);
+
+-- What an earlier state of ragdb did not record is as it is now when it is recorded first.
+do $$
+begin
+  perform ragdb_internal.record_changed_states(array(
+    select k.kind from unnest(
+        array['rights', 'floors', 'token', 'quota', 'embedder', 'reranker']) k (kind)
+      where not exists (select from ragdb.recorded_states s where s.kind = k.kind)), '[]');
+end $$;

@@ -1,4 +1,4 @@
--- What guards the evidence: functions, triggers, rules and grants, against what was installed.
+-- What guards the evidence, as the catalogue has it: functions, triggers, rules and grants.
 
 -- Returns the grants on what is ragdb's, each with the SHA-256 of its privileges.
 create or replace function ragdb_internal.present_grants()
@@ -88,11 +88,9 @@ return (
         t.tgrelid::regclass, t.tgfoid::regproc, t.tgtype) w (what)
     where t.tgconstraint = constraint_triggers."constraint" and t.tgisinternal);
 
--- Returns the functions, views, triggers, constraints, columns, indexes, rules and grants of ragdb,
--- and what was put beside them, each with the SHA-256 of its definition. Functions as their own
--- definitions give them, which another major version may write otherwise, as a session that writes
--- names or constants its own way would.
-create or replace function ragdb_internal.present_code()
+-- Returns the functions of ragdb as their own definitions give them, which another major version
+-- may write otherwise, as a session that writes names or constants its own way would.
+create or replace function ragdb_internal.present_functions()
 returns table (kind text, identity text, hash bytea)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp -- definitions name what is not in it in full
@@ -108,8 +106,55 @@ begin atomic
       case p.prokind when 'a' then ragdb_internal.aggregate_definition(p.oid)
         else pg_catalog.pg_get_functiondef(p.oid) end))
     from pg_catalog.pg_proc p
+    where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi');
+end;
+
+-- Returns what PostgreSQL stores of the functions, views and triggers of ragdb, which it runs: what
+-- it writes of them, of which a copy is made, need not say all of that. It has numbers of this
+-- database.
+create or replace function ragdb_internal.present_stored()
+returns table (kind text, identity text, hash bytea)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set quote_all_identifiers = off
+set extra_float_digits = 1
+begin atomic
+  select 'stored function', p.oid::regprocedure::text, pg_catalog.sha256(ragdb_internal.utf8(
+      pg_catalog.concat_ws(' ', p.prosqlbody, p.prosrc, p.probin, p.proargdefaults, p.proargnames,
+        p.proargmodes, p.proallargtypes, p.proconfig, p.prolang, p.prorettype, p.proretset,
+        p.prokind, p.prosecdef, p.proleakproof, p.proisstrict, p.provolatile, p.proparallel,
+        p.prosupport::oid, p.procost, p.prorows, case p.prokind when 'a'
+          then ragdb_internal.aggregate_definition(p.oid) end)))
+    from pg_catalog.pg_proc p
     where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
   union all
+  select 'stored view', c.oid::regclass::text, pg_catalog.sha256(ragdb_internal.utf8(
+      r.ev_action::text))
+    from pg_catalog.pg_class c join pg_catalog.pg_rewrite r on r.ev_class = c.oid
+    where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
+      and c.relkind = 'v' and r.ev_type = '1'
+  union all
+  select 'stored trigger', t.tgname || ' on ' || t.tgrelid::regclass, pg_catalog.sha256(
+      ragdb_internal.utf8(pg_catalog.concat_ws(' ', t.tgfoid::oid, t.tgtype, t.tgqual)))
+    from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
+    where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
+      and not ragdb_internal.is_of_constraint(t);
+end;
+
+-- Returns all but functions: views, triggers, constraints, columns, indexes, rules and grants of
+-- ragdb, and what was put beside them, each with the SHA-256 of its definition.
+create or replace function ragdb_internal.present_other_code()
+returns table (kind text, identity text, hash bytea)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp -- definitions name what is not in it in full
+set quote_all_identifiers = off
+set standard_conforming_strings = on
+set bytea_output = hex
+set extra_float_digits = 1
+set datestyle = iso
+set intervalstyle = postgres
+set timezone = utc
+begin atomic
   select 'view', c.oid::regclass::text, pg_catalog.sha256(ragdb_internal.utf8(
       pg_catalog.concat(pg_catalog.pg_get_viewdef(c.oid), c.reloptions)))
     from pg_catalog.pg_class c
@@ -141,67 +186,14 @@ begin atomic
   select * from ragdb_internal.present_grants();
 end;
 
--- Returns what differs from what was installed; is_elsewhere where that is how another server
--- differs: what PostgreSQL and pgvector do, in a restored copy, whose functions have other numbers.
-create or replace function ragdb_internal.code_changes()
-returns table (kind text, identity text, finding text, is_elsewhere boolean)
+-- Returns all that ragdb_internal.code_changes() compares.
+create or replace function ragdb_internal.present_code()
+returns table (kind text, identity text, hash bytea)
 language sql stable parallel safe
 begin atomic
-  select coalesce(p.kind, i.kind), coalesce(p.identity, i.identity),
-      case when i.hash is null then 'it was added' when p.hash is null then 'it is missing'
-        else 'it was changed' end,
-      (p.identity = 'of PostgreSQL' or p.kind = 'extension') and not exists (
-        select from ragdb.installed_code s
-        where s.identity = 'ragdb_internal.present_code()'
-          and s.object_id = 'ragdb_internal.present_code()'::regprocedure::oid::bigint)
-    from ragdb.installed_code i full join ragdb_internal.present_code() p
-      on p.kind = i.kind and p.identity = i.identity
-    where i.hash is distinct from p.hash;
+  select * from ragdb_internal.present_functions()
+  union all
+  select * from ragdb_internal.present_stored()
+  union all
+  select * from ragdb_internal.present_other_code();
 end;
-
--- Returns what to do about a difference: `ragdb init --force` loads code, and no table.
-create or replace function ragdb_internal.code_advice(kind text, finding text) returns text
-language sql immutable parallel safe
-return case
-  when code_advice.kind in ('child table', 'unlogged table', 'rule', 'row security',
-      'default privileges')
-    then 'take it away again (alter table, drop rule, alter default privileges); find out who put '
-      'it there'
-  when code_advice.kind in ('column', 'columns', 'constraint', 'index')
-      and code_advice.finding <> 'it was added'
-    then 'put it back as a new database of this version has it; find out who changed it'
-  else 'ragdb init --force installs what this version has; find out who changed it' end;
-
--- Compares functions, views, triggers, constraints, rules and grants with what was installed.
-create or replace function ragdb_internal.verify_code(after jsonb, most integer)
-returns ragdb_internal.verified
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_findings ragdb.finding[];
-begin
-  if (select max(i.server) from ragdb.installed_code i)
-    is distinct from ragdb_internal.server_major()
-  then
-    return row(0, null, array[row('code', 'warning', 'functions',
-      'they were installed by another version of PostgreSQL, and are not compared',
-      'ragdb init --force installs them again')::ragdb.finding])::ragdb_internal.verified;
-  end if;
-  -- a right that the DBA gave to a role of their own, their index that refuses no row, another
-  -- build of PostgreSQL or another version of pgvector is for a person to judge
-  select coalesce(array_agg(row('code', case
-          when c.kind = 'grant' and c.identity !~ ' public$'
-            or c.kind = 'index' and c.finding = 'it was added' and not exists (
-              select from pg_index x
-              where x.indexrelid = to_regclass(c.identity) and x.indisunique)
-            or c.is_elsewhere
-            or c.kind = 'extension' and c.finding <> 'it was changed'
-          then 'warning' else 'error' end, c.kind || ' ' || c.identity, c.finding,
-          ragdb_internal.code_advice(c.kind, c.finding))::ragdb.finding
-        order by c.kind, c.identity), '{}')
-    into strict v_findings
-    from ragdb_internal.code_changes() c;
-  return row((select count(*) from ragdb.installed_code), null, v_findings)
-    ::ragdb_internal.verified;
-end $$;

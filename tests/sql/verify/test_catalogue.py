@@ -19,6 +19,12 @@ TRIGGER = (
 )
 KEY = "(select conindid from pg_constraint where conname = 'ledger_leaves_row_is_sealed_once')"
 VECTORS = "public.inner_product(public.vector, public.vector)"
+# an operator keeps its name, by which PostgreSQL writes it, and calls another function
+STORED = (
+    "create cast (text as pg_node_tree) without function;"
+    "update {0} set {1} = regexp_replace({1}::text, ':opfuncid \\d+ ', ':opfuncid 185 ', 'g')"
+    "::pg_node_tree where {2}"
+)
 UNKEYED = "its key is missing, and a row may be there twice"
 UNREAD = (
     "it is a partition that its table does not have, or not for long, and whose rows are not read"
@@ -233,6 +239,19 @@ EDITS = {
         " to ('0002-01-01') partition by range (created_at)",
         "triggers", "ragdb.more",
         "it is a partition that has partitions, whose triggers and keys are not looked at",
+    ),
+    "what is stored of a function": (
+        STORED.format("pg_proc", "prosqlbody", "oid = 'ragdb_internal.is_role(text,oid)'"
+            "::regprocedure"),
+        "code", "function ragdb_internal.is_role(text,oid)", "it was changed",
+    ),
+    "what is stored of a view": (
+        STORED.format("pg_rewrite", "ev_action", "ev_class = 'bi.fact_retrieval'::regclass"),
+        "code", "view bi.fact_retrieval", "it was changed",
+    ),
+    "what is stored of the condition of a trigger": (
+        STORED.format("pg_trigger", "tgqual", "tgname = 'floors_follow_chunks'"),
+        "code", "trigger floors_follow_chunks on ragdb.corpora", "it was changed",
     ),
     "rights that tables to come are made with": (
         "alter default privileges for role ragdb_owner in schema ragdb grant select on tables"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from ragdb.server import migrate
 from tests.conftest import Connection, Server
 
 CONTRACT = """corpus name=docs title=Docs
@@ -262,3 +263,20 @@ def test_a_binding_does_not_vouch_for_what_somebody_edited(
         assert found(db) == ["token desk"]
         db.execute("set role ragdb_owner; select ragdb.bind_role('gone', 'reader2'); reset role")
         assert found(db) == ["token desk"]
+
+
+def test_what_was_there_before_its_kind_was_recorded_is_recorded_by_an_upgrade(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_http_token('writer', 'web')")
+        db.execute("set session_replication_role = replica")
+        db.execute("alter table ragdb.recorded_states disable trigger all")
+        db.execute("delete from ragdb.recorded_states where kind = 'token'")
+        db.execute("alter table ragdb.recorded_states enable trigger all")
+        db.execute("reset session_replication_role")
+        assert found(db) == ["token web"]
+        migrate.migrate(clone, force=True)
+        assert found(db) == []
+        db.execute("select ragdb.create_http_token('writer', 'desk')")
+        db.execute("update ragdb.http_tokens set token_hash = sha256('mine') where name = 'web'")
+        migrate.migrate(clone, force=True)
+        assert found(db) == ["token web"]

@@ -852,7 +852,7 @@ def test_another_build_of_postgresql_is_no_error_in_a_copy_and_a_changed_functio
         )
     any_db.execute(
         "update ragdb.installed_code i set hash = '' where i.kind = 'functions'"
-        " or i.kind = 'function' and i.identity = 'ragdb_internal.server_major()'"
+        " or i.identity = 'ragdb_internal.server_major()'"
     )
     found = any_db.execute(
         "select f.severity, f.place from ragdb.verify(checks => '{code}') f"
