@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 
 TRIES = 5
-# how long it waits for a lock, while everybody else waits for those that it has: not a second, after
-# which PostgreSQL ends one of those that wait for each other; and how long it lets them work before
-# it tries again
+# How long it waits for a lock, while everybody else waits for those that it has: not the second
+# after which PostgreSQL ends one of those that wait for each other. And how long it lets them work
+# before it tries again.
 AT_MOST, PAUSE_S = "800ms", 5.0
 MOST_ADVICE = 5
 # by the functions that Alembic runs a verb by
