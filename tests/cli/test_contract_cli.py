@@ -499,6 +499,7 @@ def test_a_contract_takes_over_what_a_folder_brought_when_told_so(run: Run, tmp_
     assert "1 unchanged" in run("ingest", "--contract", contract).stderr
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("uri", ["docs/*.txt", "docs", "*.txt"])
 def test_prune_removes_what_is_gone_and_keeps_the_documents_of_an_empty_folder(
     run: Run, clone: str, tmp_path: Path, uri: str
@@ -540,6 +541,7 @@ def told_to_remove(stderr: str) -> list[tuple[str, str]]:
     return [(what.partition(",")[0], statement) for what, statement in said]
 
 
+@pytest.mark.by_day(3)
 @pytest.mark.parametrize(
     ("before", "after", "left"),
     [

@@ -65,21 +65,28 @@ def export(folder: Path, *days: str) -> Path:
     return folder
 
 
-def turns(dsn: str) -> list[tuple[Any, ...]]:
+def turns(dsn: str, corpus: str = "chat") -> list[tuple[Any, ...]]:
     """Who said what, at which depth, in answer to what; the session is one."""
     with psycopg.connect(dsn) as db:
         found = db.execute(
             "select t.given ->> 'speaker', c.text, t.depth, p.text, t.session_id from ragdb.turns t"
             " join ragdb.chunks c using (corpus_id, chunk_no)"
+            " join ragdb.corpora k using (corpus_id)"
             " left join ragdb.edges e on e.corpus_id = t.corpus_id and e.child_no = t.chunk_no"
             " left join ragdb.chunks p on p.corpus_id = t.corpus_id and p.chunk_no = e.parent_no"
-            " order by t.created_at"
+            " where k.name = %s order by t.created_at",
+            (corpus,),
         ).fetchall()
     assert len({session for *_, session in found}) == 1
     return [tuple(one) for *one, _ in found]
 
 
-@pytest.mark.parametrize("order", list(permutations(DAYS)))
+ORDERS = list(permutations(DAYS))
+ORDERS.insert(1, ORDERS.pop())  # by day as they were written, and the other way round
+
+
+@pytest.mark.by_day(2)
+@pytest.mark.parametrize("order", ORDERS)
 def test_a_thread_over_days_is_one_in_whatever_order_they_come(
     run: Run, clone: str, tmp_path: Path, order: tuple[str, ...]
 ) -> None:
@@ -103,9 +110,10 @@ def test_people_and_channels_have_the_names_of_their_export(
 INDEXES = ["channels.json", "dms.json", "groups.json", "integration_logs.json", "mpims.json"]
 
 
-def documents(dsn: str) -> list[str]:
+def documents(dsn: str, corpus: str = "chat") -> list[str]:
     with psycopg.connect(dsn) as db:
-        rows = db.execute("select source from ragdb.list_documents('chat') order by 1").fetchall()
+        listed = "select source from ragdb.list_documents(%s) order by 1"
+        rows = db.execute(listed, (corpus,)).fetchall()
     return [source for (source,) in rows]
 
 
@@ -137,19 +145,20 @@ def test_what_an_export_has_beside_its_channels_is_no_document(
     assert "users.json" in documents(clone)
 
 
-@pytest.mark.parametrize("day", ["[]", "[[[", "{}", '[{"user": "U1", "ts": "soon"}]', None])
 def test_a_list_of_users_beside_something_else_is_a_document(
-    run: Run, clone: str, tmp_path: Path, day: str | None
+    run: Run, clone: str, tmp_path: Path
 ) -> None:
-    folder = export(tmp_path / "data")
-    if day is None:
-        (tmp_path / "elsewhere").mkdir()
-        (tmp_path / "elsewhere/2025-01-01.json").write_text(json.dumps(DAYS["2025-01-01.json"]))
-        (folder / "logs").symlink_to(tmp_path / "elsewhere")
-    else:
-        (folder / "general/2025-01-01.json").write_text(day)
-    run("ingest", folder, "--corpus", "chat")
-    assert {"data/channels.json", "data/users.json"} <= set(documents(clone))
+    for n, day in enumerate(["[]", "[[[", "{}", '[{"user": "U1", "ts": "soon"}]', None]):
+        folder = export(tmp_path / f"{n}/data")
+        if day is None:
+            (tmp_path / "elsewhere").mkdir()
+            (tmp_path / "elsewhere/2025-01-01.json").write_text(json.dumps(DAYS["2025-01-01.json"]))
+            (folder / "logs").symlink_to(tmp_path / "elsewhere")
+        else:
+            (folder / "general/2025-01-01.json").write_text(day)
+        run("ingest", folder, "--corpus", f"chat{n}")
+        there = set(documents(clone, f"chat{n}"))
+        assert {"data/channels.json", "data/users.json"} <= there, day
 
 
 def test_who_names_one_day_has_nothing_else_read(run: Run, clone: str, tmp_path: Path) -> None:
@@ -159,22 +168,21 @@ def test_who_names_one_day_has_nothing_else_read(run: Run, clone: str, tmp_path:
     assert turns(clone) == [("U1", "Thanks.", 0, None)]
 
 
-@pytest.mark.parametrize(
-    "people", ["[[[", "{}", "[1, {}]", '[{"id": "U1"}]', '[{"id": "U1", "name": "\\u0000"}]', None]
-)
-def test_what_are_no_names_names_nobody(
-    run: Run, clone: str, tmp_path: Path, people: str | None
-) -> None:
-    export(tmp_path / "export", "2025-01-03.json")
-    users = tmp_path / "export/users.json"
-    users.unlink()
-    if people is None:
-        (tmp_path / "elsewhere.json").write_text(json.dumps([ADA]))
-        users.symlink_to(tmp_path / "elsewhere.json")
-    else:
-        users.write_text(people)
-    assert run("ingest", tmp_path / "export/general", "--corpus", "chat").exit_code == 0
-    assert [who for who, *_ in turns(clone)] in (["U1"], ["\ufffd"])
+PEOPLE = ["[[[", "{}", "[1, {}]", '[{"id": "U1"}]', '[{"id": "U1", "name": "\\u0000"}]', None]
+
+
+def test_what_are_no_names_names_nobody(run: Run, clone: str, tmp_path: Path) -> None:
+    for n, people in enumerate(PEOPLE):
+        folder = export(tmp_path / f"{n}/export", "2025-01-03.json")
+        users = folder / "users.json"
+        users.unlink()
+        if people is None:
+            (tmp_path / "elsewhere.json").write_text(json.dumps([ADA]))
+            users.symlink_to(tmp_path / "elsewhere.json")
+        else:
+            users.write_text(people)
+        assert run("ingest", folder / "general", "--corpus", f"chat{n}").exit_code == 0
+        assert [who for who, *_ in turns(clone, f"chat{n}")] in (["U1"], ["\ufffd"]), people
 
 
 def test_a_day_that_was_read_has_new_names_when_it_is_read_by_force(
@@ -279,24 +287,22 @@ def test_a_day_with_what_was_changed_or_deleted_is_one_of_a_channel(
     assert turns(clone) == [("Ada", "Good evening.", 0, None)]
 
 
-@pytest.mark.parametrize("where", ["users", "message", "channels"])
-def test_a_name_is_no_longer_than_slack_lets_it_be(
-    run: Run, clone: str, tmp_path: Path, where: str
-) -> None:
+def test_a_name_is_no_longer_than_slack_lets_it_be(run: Run, clone: str, tmp_path: Path) -> None:
     """A text that has it many times would be longer than the memory."""
-    folder = export(tmp_path / "export")
     name = "long " * 100_000
-    mark = "<#C1> " if where == "channels" else "<@U1> "
-    message = said(
-        ROOT, mark * 1000, user_profile={"real_name": name if where == "message" else ""}
-    )
-    for file, of in (("users", "U1"), ("channels", "C1")):
-        given = [{"id": of, "name": name}] if where == file else []
-        (folder / f"{file}.json").write_text(json.dumps(given))
-    (folder / "general/2025-01-01.json").write_text(json.dumps([message]))
-    assert run("ingest", folder, "--corpus", "chat").exit_code == 0
-    ((_, text, *_),) = turns(clone)
-    assert 1000 * 70 < len(text) < 1000 * 90
+    for where in ("users", "message", "channels"):
+        folder = export(tmp_path / where / "export")
+        mark = "<#C1> " if where == "channels" else "<@U1> "
+        message = said(
+            ROOT, mark * 1000, user_profile={"real_name": name if where == "message" else ""}
+        )
+        for file, of in (("users", "U1"), ("channels", "C1")):
+            given = [{"id": of, "name": name}] if where == file else []
+            (folder / f"{file}.json").write_text(json.dumps(given))
+        (folder / "general/2025-01-01.json").write_text(json.dumps([message]))
+        assert run("ingest", folder, "--corpus", where).exit_code == 0
+        ((_, text, *_),) = turns(clone, where)
+        assert 1000 * 70 < len(text) < 1000 * 90, where
 
 
 def test_the_database_is_asked_once_what_a_message_of_a_thread_is_called(
