@@ -6,12 +6,25 @@ import gzip
 import io
 import json
 import zipfile
+from collections.abc import Mapping, Set
+from typing import Any
 
+import pytest
 import xlsxwriter  # type: ignore[import-untyped]
+from _pytest.mark import ParameterSet
 from pptx import Presentation
 from pptx.util import Inches
 
 _ODF = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def parametrized(cases: Mapping[str, tuple[Any, ...]], by_night: Set[str]) -> list[ParameterSet]:
+    """The cases of a test, those that take long by night: there is one of their kind by day."""
+    assert by_night <= cases.keys()
+    return [
+        pytest.param(*case, id=name, marks=[pytest.mark.nightly] if name in by_night else [])
+        for name, case in cases.items()
+    ]
 
 
 def zipped(files: dict[str, str | bytes]) -> bytes:

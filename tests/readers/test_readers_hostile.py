@@ -17,7 +17,7 @@ import pytest
 from ragdb.readers import child, sandbox
 from ragdb.readers.document import Content, ReadError
 from ragdb.readers.read import read
-from tests.readers.made_files import zipped
+from tests.readers.made_files import parametrized, zipped
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -204,7 +204,10 @@ HARD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "name", "outcomes"), HARD.values(), ids=HARD)
+LONG = {"PDF bomb", "many headings", "open brackets", "deep YAML", "deep XML"}
+
+
+@pytest.mark.parametrize(("make", "name", "outcomes"), parametrized(HARD, LONG))
 def test_a_bomb_is_read_or_refused_in_time_and_the_reader_lives_on(
     make: Callable[[], bytes], name: str, outcomes: set[str]
 ) -> None:
