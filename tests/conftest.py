@@ -2,7 +2,8 @@
 
 `db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what;
 `any_db` and `any_clone` run a test on PostgreSQL 18 and 16; `module_clone` is one for the tests of
-a file; `copied` is a test's own copy of what the file filled; `run` is the command line on `clone`.
+a file; `copied` is a test's own copy of what the file filled; `run` is the command line on `clone`,
+with `one_session` without the cost of a session for each verb.
 No database has the packaged static model unless a test takes `packaged` or loads it: loading takes
 a second. These servers are not killed and do not fsync; `killable` does. synchronous_commit stays
 on.
@@ -38,6 +39,7 @@ from ragdb.server import embedded, manual, migrate, roles
 from tests import together
 from tests.filled import Filled
 from tests.programs import own_programs
+from tests.sessions import FORGET, kept
 from tests.watcher import watched_folder
 
 # no test is timed, because the machine may be busy with other work
@@ -319,12 +321,6 @@ class Server:
 class RolledBack(psycopg.Connection[Any]):
     """A connection to a database that other tests use too."""
 
-    # all that outlives a rollback but the plans, as whose making most of a short test is spent
-    FORGET = """
-      close all; set session authorization default; reset all; deallocate all; unlisten *;
-      select pg_advisory_unlock_all(); discard temp; discard sequences
-    """
-
     def forget(self, counted: Counted) -> bool:
         """Roll back and return whether the next test may have it."""
         if self.info.transaction_status in (TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN):
@@ -332,7 +328,7 @@ class RolledBack(psycopg.Connection[Any]):
             return False
         self.rollback()
         self.autocommit, self.row_factory = True, tuple_row
-        self.execute(self.FORGET)
+        self.execute(FORGET)
         counted.again(self)
         self.autocommit = False
         return True
@@ -462,6 +458,13 @@ def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Run]:
 def run(run_on: Callable[[str], Run], clone: str) -> Run:
     """The command line on a fresh database."""
     return run_on(clone)
+
+
+@pytest.fixture
+def one_session() -> Iterator[None]:
+    """All verbs that a test runs in this process have one session of the server."""
+    with kept():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,8 @@ from ragdb.cli.queries import judgements
 from ragdb.cli.session import Failure
 from tests.conftest import OLDER_BY_NIGHT, Run
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
 
 
