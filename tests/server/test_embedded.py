@@ -398,7 +398,8 @@ def test_a_server_that_lives_keeps_its_number_also_by_a_link_to_its_folder(home:
         assert pid_file.read_text() == before
 
 
-@pytest.mark.parametrize(("name", "then"), [("", ""), ("d" * 100, "d" * 100), ("", "d" * 100)])
+@pytest.mark.by_day(1)
+@pytest.mark.parametrize(("name", "then"), [("", "d" * 100), ("", ""), ("d" * 100, "d" * 100)])
 def test_a_folder_that_is_moved_while_its_server_runs_has_one_of_its_new_name(
     place: Place, name: str, then: str
 ) -> None:
@@ -417,7 +418,8 @@ def test_a_folder_that_is_moved_while_its_server_runs_has_one_of_its_new_name(
         assert embedded.stop(folder)
 
 
-@pytest.mark.parametrize("name", ["", "d" * 100])
+@pytest.mark.by_day(1)
+@pytest.mark.parametrize("name", ["d" * 100, ""])
 def test_no_server_starts_where_a_folder_was_moved_away_whose_server_runs(
     place: Place, name: str
 ) -> None:
@@ -461,6 +463,7 @@ def test_a_server_whose_process_cannot_be_seen_is_reached_and_not_stopped(place:
     assert embedded.stop(folder)
 
 
+@pytest.mark.by_day(1)
 @pytest.mark.parametrize("name", ["", "d" * 100])
 def test_a_copy_of_a_folder_whose_server_runs_has_a_server_of_its_own(
     place: Place, name: str
