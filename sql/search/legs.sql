@@ -35,6 +35,29 @@ begin
   end if;
 end $$;
 
+-- Refuses a search by meaning over several corpora whose similarities would not compare: of parts
+-- of one corpus that several embedders embed, or by one given embedding. Raises RG417, RG418.
+create or replace function ragdb_internal.check_embedders(
+  corpora ragdb.corpora[], request ragdb_internal.search_request)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_several text;
+begin
+  perform ragdb_internal.check_one_embedder(corpora);
+  if request.query_embedding is not null and request.is_fit is not true then
+    v_several := ragdb_internal.several_embedders(corpora);
+    if v_several is not null then
+      raise exception 'a query_embedding is of one embedder, and %', v_several
+        using errcode = 'RG418', detail = 'vectors of two models do not compare',
+              hint = 'search corpora of one embedder, or give all the same with '
+                     'ragdb.reembed_corpus()';
+    end if;
+  end if;
+end $$;
+
 -- A chunk in a ranking of a part: the corpus that it is a part of, the share of the lexical leg
 -- there, and the id of the chunk, null where the caller knows it by its numbers.
 create type ragdb_internal.part_candidate as (

@@ -38,7 +38,7 @@ begin
     request.query_embedding := ragdb_internal.query_embedding(
       v_corpus.corpus_id, past.embedder_id, request.query);
     if request.query_embedding is null then
-      perform ragdb_internal.note_no_embedding(v_corpus, v_space, request.mode, request.query);
+      perform ragdb_internal.note_no_embedding(array[v_corpus], v_corpus, v_space, request);
       request.mode := 'lexical';
       return request;
     end if;

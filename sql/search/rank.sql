@@ -2,7 +2,7 @@
 
 -- Returns a request with its mode chosen, and the embedding of its query where the database makes
 -- it. Where the mode is not said, an embedding of the query is worth nothing to a corpus that is
--- not embedded to its end, so that is looked up first. Raises RG400, RG415, RG417.
+-- not embedded to its end, so that is looked up first. Raises RG400, RG415, RG417, RG418.
 create or replace function ragdb_internal.with_mode(
   corpora ragdb.corpora[], request ragdb_internal.search_request)
 returns ragdb_internal.search_request
@@ -38,14 +38,14 @@ begin
       and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, request.query)
         is null
     then
-      perform ragdb_internal.note_no_embedding(v_corpus, v_space, request.mode, request.query);
+      perform ragdb_internal.note_no_embedding(corpora, v_corpus, v_space, request);
       request.mode := 'lexical';
       return request;
     end if;
   end loop;
   request.mode := coalesce(request.mode, 'hybrid');
   if cardinality(corpora) > 1 then
-    perform ragdb_internal.check_one_embedder(corpora);
+    perform ragdb_internal.check_embedders(corpora, request);
   end if;
   return request;
 end $$;

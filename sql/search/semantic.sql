@@ -1,4 +1,4 @@
--- Ranking by meaning, and what a search says where it cannot compare meanings.
+-- Ranking by meaning, and whose model embeds a query.
 
 -- Ranks the k chunks of a corpus nearest to an embedding, and what ties with the last, under a
 -- restriction.
@@ -74,48 +74,6 @@ return case when (space).is_half
   then ragdb_internal.unit_length(ragdb_internal.pgvector(query_point.embedding))
   else ragdb_internal.pgvector(query_point.embedding) end;
 
--- Says why a search cannot compare meanings: an error where a mode was asked for, else a notice.
--- Raises RG415.
-create or replace function ragdb_internal.note_no_embedding(
-  corpus ragdb.corpora, space ragdb.embedding_spaces, mode text, query text)
-returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_is_static constant boolean := ragdb_internal.is_static(space.embedder_id);
-begin
-  if ragdb_internal.words(query, 'simple') = '' then
-    if mode is not null then
-      raise exception 'mode % needs a query with a word', ragdb_internal.quote(mode)
-        using errcode = 'RG415', detail = 'there is nothing to embed',
-              hint = 'ask with a word';
-    end if;
-    return;  -- a search that finds nothing says so
-  elsif mode is not null then
-    raise exception 'mode % needs the embedding of the query', ragdb_internal.quote(mode)
-      using errcode = 'RG415',
-            detail = format(case when v_is_static
-                then 'the embedder of corpus %s knows too few of its words'
-                else 'none is given, and none is kept for it in corpus %s' end,
-              ragdb_internal.quote(corpus.name)),
-            hint = case when v_is_static then 'leave mode out to search by words'
-              else 'pass query_embedding, search by Python or the command line where the model is '
-                   'installed, or have a worker make it with call ragdb.embed_query(…)' end;
-  elsif v_is_static then
-    raise notice 'searching by words only: the embedder of corpus % knows too few words of the '
-      'query', ragdb_internal.quote(corpus.name)
-      using hint = 'to find by the meaning of such words, give the corpus an embedder that knows '
-                   'their language: ragdb.reembed_corpus()';
-  else
-    raise notice 'searching by words only: corpus % has kept no embedding of the query',
-        ragdb_internal.quote(corpus.name)
-      using hint = 'its embedder runs outside the database: search by Python or the command line '
-                   'where the model is installed, or have a worker make it with call '
-                   'ragdb.embed_query(…)';
-  end if;
-end $$;
-
 -- Whether every chunk of every one of some corpora has had an embedding.
 create or replace function ragdb_internal.are_filled(corpora ragdb.corpora[]) returns boolean
 language plpgsql stable parallel safe
@@ -133,28 +91,6 @@ begin
     end if;
   end loop;
   return true;
-end $$;
-
--- Says in a notice which of some corpora keeps the others from being searched by meaning. A corpus
--- that has no embeddings says nothing: that is how it is. Beside others it changes what these find.
-create or replace function ragdb_internal.note_unfilled(corpora ragdb.corpora[]) returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_unfilled constant text[] := array(
-    select c.name from unnest(corpora) c where not ragdb_internal.are_filled(array[c])
-    order by c.name);
-  v_more constant text := array_to_string(v_unfilled[2:9], ', ');
-begin
-  if cardinality(v_unfilled) < cardinality(corpora) then
-    raise notice 'searching by words only: corpus % is not embedded to its end, as others are',
-        ragdb_internal.quote(v_unfilled[1])
-      using detail = 'scores by meaning of some corpora and by words of others do not compare',
-        hint = format('ragdb embed %s embeds it', v_unfilled[1]) || case when v_more = ''
-          then '; or search the others without it'
-          else format(', which %s need too; or search the others without them', v_more) end;
-  end if;
 end $$;
 
 create or replace function ragdb.query_embedder(corpora text[], mode text default null)
