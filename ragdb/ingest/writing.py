@@ -76,7 +76,8 @@ class Written:
     def reason(self) -> str:
         """Why it was refused."""
         if self.is_clashing:
-            return "another document of the corpus has its id"
+            its = "a message of it" if self.entry.document.is_conversation else "its id"
+            return f"another document of the corpus has {its}"
         return (self.error and self.error.diag.message_primary) or str(self.error)
 
 

@@ -196,8 +196,12 @@ begin
       using errcode = 'RG409',
         detail = format('documents with ids that others have, counted from 0: %s; nothing was '
           'written', ragdb_internal.clashing_documents(corpus_id, touched, planned)),
-        hint = 'an external_id, such as the _id of a record, names one document of a corpus, and '
-          'so does the id of a message: put files that use the same ids into a corpus each, and '
-          'what is newer under the source of the older';
+        hint = case v_wanted.kind
+            when 'external_id' then 'an external_id, such as the _id of a record, names one '
+              'document of a corpus: put files that use the same ids into a corpus each'
+            else 'a chunk is of one document, and so is a message, which is known by its id, or '
+              'without one by when it was said, by whom and what: leave it out of one of the '
+              'two, or put them into a corpus each' end
+          || ', and what is newer under the source of the older';
   end if;
 end $$;

@@ -284,7 +284,9 @@ def test_a_session_goes_on_in_the_next_file_where_its_times_say_so(
     twice = files["desk.1.jsonl"] + rotated("Which fuse?", "Twelve.", minute=30)
     (tmp_path / "log/desk.1.jsonl").write_bytes(twice)
     (failure,) = report(run, tmp_path / "log", 4)["failures"]
-    assert failure["reason"] == "another document of the corpus has its id (RG409)"
+    assert failure["reason"] == "another document of the corpus has a message of it (RG409)"
+    # these messages have no ids
+    assert "without one by when it was said, by whom and what" in failure["hint"]
     with psycopg.connect(clone) as db:
         assert db.execute(
             "select t.session_id, c.text from ragdb.turns t"
