@@ -11,7 +11,7 @@ from ragdb.cli.app import verb
 from ragdb.cli.given import convert_rules, key_values, text
 from ragdb.cli.ingest_contract import ingest_contract
 from ragdb.cli.ingest_runs import embed_all, run
-from ragdb.cli.ingested import advise, show
+from ragdb.cli.ingested import advise, show, tell_waiting
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
 MAX_BYTES = 64 * 2**20
@@ -195,6 +195,8 @@ def _ingest_paths(
             show(session, report)
             if report.created:
                 advise(session, db, corpus)
+            if report.documents and not (embed or options["dry_run"]):
+                tell_waiting(session, db, [corpus])
             if watched is None:
                 break
             session.debug("watching")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ragdb.cli.ingest_runs import embed_all, run
-from ragdb.cli.ingested import each
+from ragdb.cli.ingested import each, tell_waiting
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
 
@@ -78,6 +78,8 @@ def ingest_contract(
                 if options["prune"] and not (found.sources or found.failed):
                     ingest_kept.tell_without_a_file(session, db, source)
                     empty.add((source.corpus, source.name))
+        if not (embed or options["dry_run"]):
+            tell_waiting(session, db, sorted({report.corpus for report in reports}))
         if options["prune"]:
             for corpus in forced.corpora:
                 if is_there(db, corpus):  # a dry run makes none

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ragdb.cli.session import Session
@@ -107,6 +107,19 @@ def advise(session: Session, db: Database, corpus: str) -> None:
     for row in db.advice():
         if row.subject == f"corpus {corpus}":
             session.note(f"  hint: {row.found}: `{row.fix}`")
+
+
+def tell_waiting(session: Session, db: Database, corpora: Iterable[str]) -> None:
+    """What a model outside the database has to embed, and by which command."""
+    for space in (one for corpus in corpora for one in db.embedding_status(corpus)):
+        if space.state != "current" or not space.backlog:
+            continue
+        chunks, do = counted(space.backlog, "chunk"), "waits" if space.backlog == 1 else "wait"
+        waits = f"{chunks} of {space.corpus} {do} for an embedding by {space.embedder}"
+        if db.has_worker():
+            session.note(f"  {waits}, which a worker makes")
+        else:
+            session.note(f"  hint: {waits}, and no worker runs: `ragdb embed {space.corpus}`")
 
 
 def _line(file: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import ragdb
+from ragdb.client._generated.functions import Functions
 from tests.conftest import Run
 from tests.readers.made_files import FILES, MBOX
 
@@ -355,6 +356,52 @@ def test_a_new_corpus_of_another_language_is_told_how_its_words_are_stemmed(
     assert "stemmed" not in run(*english).stderr
     done = run("ingest", tmp_path, "--corpus", "deutsch")
     assert (done.exit_code, "stemmed" in done.stderr) == (0, False)
+
+
+def test_what_waits_for_a_model_outside_is_counted_with_what_embeds_it(
+    run: Run, tmp_path: Path, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_embedder("words", 64)
+        db.bind_embedder("words", "hash", "hash-v1")
+        for corpus in ("docs", "bare"):
+            db.create_corpus(corpus)
+        db.embed_corpus("docs", "words")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n\nA text.\n")
+
+    def said(*flags: object) -> str:
+        done = run("ingest", tmp_path, *flags)
+        assert done.exit_code == 0, done.output
+        return done.stderr
+
+    waits = "2 chunks of docs wait for an embedding by words"
+    hint = f"  hint: {waits}, and no worker runs: `ragdb embed docs`\n"
+    assert " for an embedding" not in said("-c", "docs", "--dry-run")
+    assert " for an embedding" not in said("-c", "bare")
+    assert hint in said("-c", "docs")
+    assert hint in said("-c", "docs")  # also where nothing was written
+    monkeypatch.setattr(Functions, "has_worker", lambda _: True)
+    assert f"  {waits}, which a worker makes\n" in said("-c", "docs")
+    assert " for an embedding" not in said("-c", "docs", "--embed")
+    assert " for an embedding" not in said("-c", "docs")
+
+
+def test_what_a_contract_reads_and_a_model_outside_embeds_is_counted(
+    run: Run, tmp_path: Path, clone: str
+) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_embedder("words", 64)
+        db.bind_embedder("words", "hash", "hash-v1")
+    (tmp_path / "a.md").write_text("# a\n\nA text.\n")
+    contract = tmp_path / "c.kern"
+    contract.write_text("corpus name=docs\n  source name=a uri=a.md\n")
+    assert run("apply", contract).exit_code == 0
+    assert " for an embedding" not in run("ingest", "--contract", contract).stderr
+    with ragdb.connect(clone) as db:
+        db.embed_corpus("docs", "words")
+    said = run("ingest", "--contract", contract).stderr
+    assert "1 chunk of docs waits for an embedding by words, and no worker runs" in said
 
 
 def test_a_file_over_a_quota_is_told_what_the_quota_is(run: Run, tmp_path: Path) -> None:
