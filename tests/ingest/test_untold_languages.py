@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 import ragdb
+from ragdb.ingest.languages import BEGINNING
 from ragdb.models.worker import Worker
 
 TEXTS = {
@@ -25,6 +26,17 @@ SHORT = "Berlin 42"  # tells nothing: it has the language of its corpus
 
 def languages(database: ragdb.Database, corpus: str) -> dict[str, str | None]:
     return {row.source: row.language for row in database.list_documents(corpus)}
+
+
+def test_an_ingest_sends_as_much_of_a_text_as_its_language_is_told_by(
+    db: psycopg.Connection[Any],
+) -> None:
+    longer = "a" * (2 * BEGINNING)
+    assert db.execute("select length(ragdb_internal.first_words(%s))", (longer,)).fetchall() == [
+        (BEGINNING,)
+    ]
+    ((said,),) = db.execute("select obj_description('ragdb.guess_languages'::regproc)").fetchall()
+    assert f"by the first {BEGINNING} characters" in said
 
 
 @pytest.fixture
