@@ -22,6 +22,15 @@ from ragdb.models import asking, embedders
 from ragdb.models.worker import Worker
 
 EMBEDDER, DIMS = "demo-hash", 256
+# what came of a query, as it is printed
+FOUND, NOTHING = "searches found something", "searches found nothing"
+REFUSED = "searches were refused: what they ask is wrong on purpose"
+SLICE = "searches of a slice"
+SHORT = "searches of a slice fell short: a part of it has no embedding yet"
+ANSWERS = "answers"
+WRONG = "answers were found wrong: they quote on purpose what no chunk says"
+PROMOTED = "statement promoted, on evidence of a slice"
+UNPROMOTED = "statement refused: its evidence is of no slice"
 CLIENTS = ("web", "web", "web", "app", "app", "desk terminal", "nightly report")
 ANSWERED = (
     "when is a deposit refunded",
@@ -125,7 +134,7 @@ def _ask(db: Database, corpus: str, chance: random.Random) -> str:
             corpus, query, anchor=_anchor(db, corpus), mode=mode,
             query_embedding=_embedding(db, corpus, query, mode), **how,
         )  # fmt: skip
-        return "under a slice"
+        return SLICE
     query = chance.choice(ANSWERED)
     mode = chance.choice(("lexical", "lexical", "hybrid", "hybrid", "semantic", "reference"))
     if chance.random() < 0.15:
@@ -146,9 +155,9 @@ def _embedding(db: Database, corpus: str, query: str, mode: str) -> list[float] 
 def _recorded(db: Database, corpus: str, query: str, how: dict[str, Any]) -> str:
     """A retrieval whose failure is recorded too, as every client should do it."""
     try:
-        return "found" if recorded(db, db.retrieve, corpus, query, **how) else "nothing found"
+        return FOUND if recorded(db, db.retrieve, corpus, query, **how) else NOTHING
     except RagdbError:
-        return "failed"
+        return REFUSED
 
 
 def _answer(db: Database, corpus: str, times: int, chance: random.Random) -> dict[str, int]:
@@ -179,7 +188,7 @@ def _answer(db: Database, corpus: str, times: int, chance: random.Random) -> dic
             )
         elif hits:
             db.record_feedback("bad", hits.trace_id, chunk_id=hits[0].chunk_id, client="web")
-        came["answers found wrong" if wrong else "answers"] += 1
+        came[WRONG if wrong else ANSWERS] += 1
     return came
 
 
@@ -198,11 +207,14 @@ def _promote(db: Database, corpus: str) -> dict[str, int]:
         for hits in (under_slice, anywhere)
     ]  # fmt: skip
     promoted = codes.count("PROMOTED")
-    return {"promoted": promoted, "promotions refused": len(codes) - promoted}
+    return {PROMOTED: promoted, UNPROMOTED: len(codes) - promoted}
 
 
-def _fall_short(db: Database, corpus: str, times: int) -> dict[str, int]:
-    """Searches by meaning under a slice of a conversation that no worker has embedded yet."""
+def _fall_short(db: Database, corpus: str, times: int) -> Counter[str]:
+    """Searches by meaning under a slice of a conversation that no worker has embedded yet.
+
+    None falls short where a static model embeds each message as it comes.
+    """
     number = time.time_ns() // 1000
     session = f"desk-{number}"
     messages = [
@@ -220,13 +232,16 @@ def _fall_short(db: Database, corpus: str, times: int) -> dict[str, int]:
         [{"doc_cid": cid, "uri": f"{session}.json", "session": session, "messages": messages}],
     )
     anchor = str(db.resolve_anchor(corpus, session=session)[0].anchor)
+    came = Counter[str]()
     for _ in range(times):
         query = FOLLOW_UPS[1]
-        db.retrieve_slice(
+        hits = db.retrieve_slice(
             corpus, query, anchor=anchor, mode="hybrid", client="app",
             query_embedding=_embedding(db, corpus, query, "hybrid"),
         )  # fmt: skip
-    return {"fell short": times}
+        is_short = db.get_trace(hits.trace_id).admissibility_shortfall
+        came[SHORT if is_short else SLICE] += 1
+    return came
 
 
 def _evaluate(db: Database) -> dict[str, int]:

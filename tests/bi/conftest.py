@@ -72,7 +72,8 @@ def database(server: Server, queries: int) -> Iterator[str]:
             # a document that no worker has read yet
             db.rag_ingest({"params": {"corpus": "demo"}, "input": {
                 "doc_cid": db.put_blob(b"# Kites", "text/markdown")}})  # fmt: skip
-        assert {"found", "nothing found", "failed", "under a slice", "fell short"} <= set(came)
+        every = {traffic.FOUND, traffic.NOTHING, traffic.REFUSED, traffic.SLICE, traffic.SHORT}
+        assert every <= set(came)
         yield dsn
 
 
