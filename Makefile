@@ -65,6 +65,7 @@ bench: venv
 	for run in bench/*/run.py; do $(BIN)/python -m $$(dirname $$run | tr / .).run || exit 1; done
 
 .venv/demo: pyproject.toml
+	@echo "installing ragdb and a small model into .venv, once: this takes some 20 seconds"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[static]"
 	touch $@
