@@ -18,6 +18,17 @@ from ragdb.client.counting import LISTED, counted
 PASSED_OVER = {"user": ("-U", "--username"), "host": ("-h", "--host"), "port": ("-p", "--port")}
 """Flags that psql obeys only where the connection that it is given lacks the same."""
 
+SHORT = "aAbc:d:eEf:F:hHlL:no:p:P:qR:sStT:U:v:VwWxXz01?"
+LONG = [
+    "command=", "dbname=", "file=", "list", "set=", "variable=", "version", "no-psqlrc",
+    "single-transaction", "help", "echo-all", "echo-errors", "echo-queries", "echo-hidden",
+    "log-file=", "no-readline", "output=", "quiet", "single-step", "single-line", "no-align",
+    "csv", "field-separator=", "html", "pset=", "record-separator=", "tuples-only",
+    "table-attr=", "expanded", "field-separator-zero", "record-separator-zero", "host=", "port=",
+    "username=", "no-password", "password",
+]  # fmt: skip
+"""The flags of psql as `getopt` takes them: which of them take a value."""
+
 
 def register(app: typer.Typer) -> None:
     verb(app, "init")(init)
@@ -115,6 +126,12 @@ def psql(
                     f"psql would pass over {argument}: the connection has the {name} {said[name]}",
                     hint="`ragdb psql --dsn DSN` says where to connect, and as whom",
                 )
+    if alone := _alone(arguments or []):
+        raise Failure(
+            f"no place for {', '.join(map(repr, alone))}: psql is on the database of ragdb",
+            hint="`ragdb psql --dsn DSN` opens another; SQL stands behind -c:"
+            " `ragdb psql -c 'select 1'`",
+        )
     program = settings.program("psql", session.target.conninfo)
     # where in ragdb an error was raised says nothing to whoever made it
     context = [] if session.verbose else ["-v", "SHOW_CONTEXT=never"]
@@ -127,6 +144,19 @@ def psql(
         )
     given = ["-d", database, *(arguments or [])]
     os.execve(program, [program, *context, *given], {**os.environ, **secret})
+
+
+def _alone(arguments: list[str]) -> list[str]:
+    """What stands alone among arguments for psql: a database or a user, which it would pass over.
+
+    None where psql has a flag that is not known here; it says so itself if it has not.
+    """
+    import getopt
+
+    try:
+        return getopt.gnu_getopt(arguments, SHORT, LONG)[1]
+    except getopt.GetoptError:
+        return []
 
 
 def status(session: Session) -> None:

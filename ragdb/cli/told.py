@@ -33,6 +33,13 @@ class Verbs(TyperGroup):
             sys.exit(USAGE)
         sys.exit(code or OK)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] == "help":
+            asked = [word for word in args[1:] if not word.startswith("-")]
+            says = f"`ragdb {asked[0]} --help` says what it takes" if asked else None
+            ctx.fail(f"No such command 'help': {says or '`ragdb --help` lists the verbs'}.")
+        return super().resolve_command(ctx, args)
+
 
 def _wants_json(given: list[str]) -> bool:
     """Whether a command that cannot be read asks for JSON."""

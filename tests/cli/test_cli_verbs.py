@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import socket
 import sys
@@ -307,6 +308,13 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["corpus", "drop", "demo"], "--yes"),
         (["status", "--format", "xml"], "is not one of"),
         (["nothing"], "nothing"),
+        (["serach", "x"], "Did you mean 'search'?"),
+        (["help"], "`ragdb --help` lists the verbs"),
+        (["help", "search"], "`ragdb search --help`"),
+        (["help", "--json"], "`ragdb --help` lists the verbs"),
+        (["psql", "demo"], "no place for 'demo'"),
+        (["psql", "-c", "select 1", "demo"], "no place for 'demo'"),
+        (["psql", "--", "--command", "select 1", "demo", "me"], "no place for 'demo', 'me'"),
     ],
 )
 def test_what_is_asked_wrongly_exits_with_2_and_says_why(
@@ -317,6 +325,24 @@ def test_what_is_asked_wrongly_exits_with_2_and_says_why(
     assert message in result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.output
+
+
+def test_psql_is_given_what_follows_its_flags(demo: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not refused, as what stands alone is: psql would pass over it."""
+    got: list[list[str]] = []
+    monkeypatch.setattr(os, "execve", lambda _, given, environment: got.append(given))
+    for arguments in (
+        ["-c", "select 1"],
+        ["-Atc", "select 1"],
+        ["--command", "select 1"],
+        ["--command=select 1"],
+        ["--comm", "select 1"],  # an abbreviation
+        ["-F", "x", "-P", "null=-", "--", "-v", "a=b", "-f", "report.sql"],
+        ["--", "--set", "a=b", "--no-such-flag"],  # psql says that it has none such
+    ):
+        assert demo("psql", *arguments).exit_code == 0
+        asked = [one for one in arguments if one != "--"]
+        assert got.pop()[-len(asked) :] == asked
 
 
 def test_a_variable_for_psql_is_not_lost_to_the_v_of_ragdb(demo: Run) -> None:
@@ -1520,8 +1546,10 @@ def test_a_loaded_static_model_makes_the_demo_hybrid_without_torch(
     assert refused.exit_code != 0
     assert "neither a folder nor an installed package" in refused.output
     monkeypatch.setattr(local, "find_spec", lambda name: None)
-    result = run("demo")
+    result = run("demo", "--traffic", "--queries", "10")
     assert result.exit_code == 0, result.output
+    # what is embedded as it comes never waits for it
+    assert "fell short" not in result.stdout
     assert "no model runs beside it" in result.stdout
     assert "--mode hybrid" in result.stdout
     assert re.search(r"rank_mode +hybrid", result.stdout)

@@ -87,9 +87,11 @@ def test_each_model_compares_its_own_where_all_have_embedded_the_query(differing
 
 
 def test_a_query_without_words_is_not_blamed_on_the_embedders(differing: str) -> None:
-    with psycopg.connect(differing, autocommit=True) as db:
-        with pytest.raises(ModeNotAvailable, match="needs a query with a word"):
-            db.execute(SEARCH, ("?!", "hybrid"))
+    with (
+        psycopg.connect(differing, autocommit=True) as db,
+        pytest.raises(ModeNotAvailable, match="needs a query with a word"),
+    ):
+        db.execute(SEARCH, ("?!", "hybrid"))
 
 
 def test_the_command_line_names_the_verb_that_mends_it(differing: str) -> None:
