@@ -373,7 +373,7 @@ def test_what_waits_for_a_model_outside_is_counted_with_what_embeds_it(
     def said(*flags: object) -> str:
         done = run("ingest", tmp_path, *flags)
         assert done.exit_code == 0, done.output
-        return done.stderr
+        return str(done.stderr)
 
     waits = "2 chunks of docs wait for an embedding by words"
     hint = f"  hint: {waits}, and no worker runs: `ragdb embed docs`\n"
