@@ -197,11 +197,11 @@ begin
         detail = format('documents with ids that others have, counted from 0: %s; nothing was '
           'written', ragdb_internal.clashing_documents(corpus_id, touched, planned)),
         hint = case v_wanted.kind
-            when 'external_id' then 'an external_id, such as the _id of a record, names one '
-              'document of a corpus: put files that use the same ids into a corpus each'
-            else 'a chunk is of one document, and so is a message, which is known by its id, or '
-              'without one by when it was said, by whom and what: leave it out of one of the '
-              'two, or put them into a corpus each' end
-          || ', and what is newer under the source of the older';
+          when 'external_id' then 'an external_id, such as the _id of a record, names one '
+            'document of a corpus: put files that use the same ids into a corpus each, and what '
+            'is newer under the source of the older'
+          else 'a chunk is of one document, and so is a message, which is known by its id, or '
+            'without one by when it was said, by whom and what: leave it out of one of the two, '
+            'put them into a corpus each, or put what is newer under the source of the older' end;
   end if;
 end $$;
