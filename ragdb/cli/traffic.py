@@ -23,14 +23,15 @@ from ragdb.models.worker import Worker
 
 EMBEDDER, DIMS = "demo-hash", 256
 # what came of a query, as it is printed
-FOUND, NOTHING = "searches found something", "searches found nothing"
-REFUSED = "searches were refused: what they ask is wrong on purpose"
-SLICE = "searches of a slice"
-SHORT = "searches of a slice fell short: a part of it has no embedding yet"
-ANSWERS = "answers"
-WRONG = "answers were found wrong: they quote on purpose what no chunk says"
-PROMOTED = "statement promoted, on evidence of a slice"
-UNPROMOTED = "statement refused: its evidence is of no slice"
+FOUND, NOTHING = "search: found something", "search: found nothing"
+REFUSED = "search: refused, as it asks on purpose what is wrong"
+SLICE = "search of a slice"
+SHORT = "search of a slice: fell short, as a part of the slice has no embedding yet"
+ANSWER = "answer"
+WRONG = "answer: found wrong, as it quotes on purpose what no chunk says"
+PROMOTED = "statement: promoted, on evidence of a slice"
+UNPROMOTED = "statement: refused, as its evidence is of no slice"
+RUN = "evaluation run"
 CLIENTS = ("web", "web", "web", "app", "app", "desk terminal", "nightly report")
 ANSWERED = (
     "when is a deposit refunded",
@@ -188,7 +189,7 @@ def _answer(db: Database, corpus: str, times: int, chance: random.Random) -> dic
             )
         elif hits:
             db.record_feedback("bad", hits.trace_id, chunk_id=hits[0].chunk_id, client="web")
-        came[WRONG if wrong else ANSWERS] += 1
+        came[WRONG if wrong else ANSWER] += 1
     return came
 
 
@@ -253,4 +254,4 @@ def _evaluate(db: Database) -> dict[str, int]:
     for label in ("before the season", "after the season"):
         db.apply_contract(found)
         db.run_eval("Desk", label=label)
-    return {"evaluation runs": 2}
+    return {RUN: 2}
