@@ -182,11 +182,14 @@ def told_of(session: Session, action: Callable[[], int | None]) -> int:
         if _is_interrupted(error):
             session.note("interrupted")
             return INTERRUPTED
+        from ragdb.cli.unreached import named_by
+
         failure = explain(error)
         if failure is None:
             raise
         if isinstance(error, OSError) and error.filename is None:
             _close_stdout()
+        failure.detail = failure.detail or named_by(error, vars(session).get("target"))
         show(failure, in_json=session.format in IN_JSON)
         if session.verbose and failure is not error:
             import traceback

@@ -5,7 +5,15 @@ libpq gives no SQLSTATE for it. A server that speaks no English is not understoo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from ragdb.client.connecting import OTHER_SCHEMA, is_lost
 from ragdb.server.postgres import EmbeddedError
+
+if TYPE_CHECKING:
+    from ragdb.server.settings import Connection
 
 _UP = "start the server, or correct the host or the port"
 _HINTS = {
@@ -26,3 +34,17 @@ def hint(error: Exception) -> str:
     """What to do about it; empty where the error says it itself."""
     said = str(error)
     return next((todo for words, todo in _HINTS.items() if words in said), EmbeddedError.hint)
+
+
+def named_by(error: Exception, target: Connection | None) -> str | None:
+    """Which variable names a database that was not reached, or that has not this schema.
+
+    Whoever set it for another program does not think of it. None where a flag names the database,
+    or an error came before it was looked up (`target` is None).
+    """
+    is_away = isinstance(error, psycopg.OperationalError) and not error.sqlstate
+    if target is None or target.origin in ("--dsn", "embedded"):
+        return None
+    if isinstance(error, OTHER_SCHEMA) or (is_away and not is_lost(error)):
+        return f"the database is that of {target.origin}"
+    return None

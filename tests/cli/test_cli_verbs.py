@@ -541,6 +541,26 @@ def test_a_database_that_is_not_there_exits_with_3(run: Run) -> None:
     assert "secret" not in result.output
 
 
+def test_a_variable_that_names_a_database_of_something_else_is_told(
+    run: Run, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who set it for another program does not think of it."""
+
+    def said(name: str, value: str, *flags: str) -> str:
+        monkeypatch.setenv(name, value)
+        done = run("corpus", "ls", *flags)
+        assert done.exit_code == 3
+        return str(done.stderr)
+
+    monkeypatch.delenv("RAGDB_DATABASE_URL")
+    there = "  detail: the database is that of "
+    assert f"{there}PGHOST\n  hint: start the server" in said("PGHOST", "/nowhere")
+    away = "postgresql://nobody@127.0.0.1:1/none"
+    assert f"{there}DATABASE_URL\n  hint: start the server" in said("DATABASE_URL", away)
+    assert f"{there}DATABASE_URL\n  hint: run `ragdb init`" in said("DATABASE_URL", server)
+    assert "detail" not in said("DATABASE_URL", server, "--dsn", away)
+
+
 @pytest.mark.parametrize("verb", [("corpus", "ls"), ("doctor",)])
 @pytest.mark.parametrize(
     ("given", "hint"),
