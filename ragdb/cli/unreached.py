@@ -42,9 +42,11 @@ def named_by(error: Exception, target: Connection | None) -> str | None:
     Whoever set it for another program does not think of it. None where a flag names the database,
     or an error came before it was looked up (`target` is None).
     """
-    is_away = isinstance(error, psycopg.OperationalError) and not error.sqlstate
     if target is None or target.origin in ("--dsn", "embedded"):
         return None
-    if isinstance(error, OTHER_SCHEMA) or (is_away and not is_lost(error)):
+    is_away = (
+        isinstance(error, psycopg.OperationalError) and not error.sqlstate and not is_lost(error)
+    )
+    if is_away or isinstance(error, OTHER_SCHEMA):
         return f"the database is that of {target.origin}"
     return None
