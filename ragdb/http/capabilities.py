@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel
 
 from ragdb.client._generated.rows import CapabilitySchemasRow
+from ragdb.client.calling import instead
 from ragdb.client.counting import LISTED
 from ragdb.client.rows import record
 from ragdb.http.gate import STATUSES, Answer
@@ -63,7 +64,9 @@ def register(app: FastAPI, server: Server) -> None:
 
     @app.post("/capabilities/{name}", include_in_schema=False)
     async def unknown(name: str) -> Answer:
-        raise Refused(404, "NOT_FOUND", f"there is no capability {name[:80]}")
+        there = instead(name, [f"{row.name}@{row.version}" for row in server.offered])
+        message = f"there is no capability {name[:80]}"
+        raise Refused(404, "NOT_FOUND", message, {"hint": there})
 
 
 def _capability(app: FastAPI, server: Server, row: CapabilitySchemasRow) -> None:

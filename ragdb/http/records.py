@@ -191,9 +191,10 @@ def register(app: FastAPI, server: Server) -> None:
         media_type = request.headers.get("content-type", "application/octet-stream")
         if not data or len(media_type) > 200:
             raise Refused(400, "BAD_REQUEST", "the body is empty, or its type is over 200 bytes")
-        if media_type.lower().startswith("multipart/form-data"):
+        # the second is what curl says where it is told no type
+        if media_type.lower().startswith(("multipart/form-data", "application/x-www-form-")):
             hint = "curl --data-binary @FILE -H 'Content-Type: text/markdown' sends a file as it is"
-            message = "the body is a form (multipart/form-data), not the bytes of one file"
+            message = f"the body is called a form ({media_type}), not the bytes of one file"
             raise Refused(400, "BAD_REQUEST", message, {"hint": hint})
         async with server.transaction(request) as db:
             cid = await db.put_blob(data, media_type)

@@ -240,6 +240,26 @@ def test_a_compressed_body_is_refused_as_such(api: Api, path: str) -> None:
     assert plain.status == 200
 
 
+@pytest.mark.parametrize(
+    "form", ["multipart/form-data; boundary=x", "application/x-www-form-urlencoded"]
+)
+def test_a_form_is_no_file(api: Api, form: str) -> None:
+    """The latter is what curl says of bytes whose type it is not told."""
+    refused = api("POST", "/api/blobs", b"# Kites", "writer", Content_Type=form)
+    said = check(refused, 400, "BAD_REQUEST")
+    assert "is called a form" in said["error"]
+    assert "Content-Type: text/markdown" in said["details"]["hint"]
+
+
+def test_a_capability_that_there_is_not_leads_to_those_that_there_are(api: Api) -> None:
+    for name in ("rag.query", "rag.query@2.0"):
+        said = check(api("POST", f"/capabilities/{name}", {}), 404, "NOT_FOUND")
+        assert said["message"] == f"there is no capability {name}"
+        assert said["details"]["hint"].startswith("did you mean rag.query@1.0? there are ")
+    said = check(api("POST", "/capabilities/x", {}), 404, "NOT_FOUND")
+    assert said["details"]["hint"].startswith("there are ")
+
+
 def test_a_body_that_nests_too_deep_is_told_so(api: Api) -> None:
     deep = b'{"query": "x", "filter": ' + b'{"a":' * 20_000 + b"1" + b"}" * 20_001
     said = check(api("POST", "/api/search", deep), 400, "BAD_REQUEST")
