@@ -223,6 +223,8 @@ def _trace_of(hits: Sequence[AnyHit], k: int | None) -> UUID | None:
     """The one trace of some hits; None where they were not recorded."""
     if k is not None and k < 1:
         raise ValueError(f"k is {k}, not 1 or more")
+    if isinstance(hits, str):
+        raise TypeError(f"rerank() was given {hits[:80]!r} for 'hits': give a list")
     traces = {None if isinstance(hit, Hit) else hit.trace_id for hit in hits}
     if len(traces) > 1:
         raise ValueError("the hits come from several retrievals")

@@ -303,6 +303,12 @@ def test_what_cannot_be_reranked_is_refused(db: ragdb.Database) -> None:
     assert db.rerank("near", [], "tiny") == []
 
 
+def test_a_corpus_in_the_place_of_hits_is_refused(db: ragdb.Database) -> None:
+    """A search takes the corpus before the query, and a reranking the hits behind it."""
+    with pytest.raises(TypeError, match=r"^rerank\(\) was given 'a query' for 'hits': give a list"):
+        db.rerank("docs", "a query", "any")  # type: ignore[arg-type]
+
+
 # ---- retrievers ---------------------------------------------------------------------------------
 
 
