@@ -51,7 +51,7 @@ return array(
         with ordinality m (phrase, n)
       union all
       select 4, m.n, m.name[1]
-      from pg_catalog.regexp_matches(question, ragdb_internal.name_in_question(''), 'g')
+      from pg_catalog.regexp_matches(question, ragdb_internal.name_in_question(), 'g')
         with ordinality m (name, n)) p
     where p.query ~ ('[' || ragdb_internal.question_letters() || ']')
       -- the "I" of "how do I" begins with a capital

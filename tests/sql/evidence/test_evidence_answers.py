@@ -159,6 +159,12 @@ def test_a_sentence_ends_where_its_language_ends_it(
                 "Library",
             ],
         ),
+        # a number is part of a name
+        (
+            "Which tool dropped Python 3.9 and Windows?",
+            True,
+            ["Which tool dropped Python 3.9 and Windows?", "Python 3.9", "Windows"],
+        ),
         (
             'What does  "late fee" mean?',
             True,
