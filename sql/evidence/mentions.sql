@@ -25,6 +25,8 @@ begin
     when v_words && '{a,an,the,of,for,on,with,by,to,from,at,as,about,in,into,than,like,and,or,ein,
         eine,der,die,das,des,dem,den,von,vom,für,mit,aus,bei,zu,zum,zur,auf,un,une,le,la,les,de,du,
         d,pour,avec,à,au,aux,par,una,el,los,las,del,para,con,por}' then null
+    -- what is done in something is no thing
+    when config = 'english' and v_sense ~ '^[a-z]{2,}[^e]ed$' then null
     when v_article is not null or cardinality(v_words) = 1
       or v_written !~ E'(?:^|\\s)[^A-ZÀ-ÖØ-ÞА-Я]' then v_words end;
 end $$;
@@ -92,7 +94,7 @@ begin
       '|una)\\s+|l[’''])?["*_`“«\\[]*\x01["*_`”»\\])]*(?:[(]\\S+[)]["*_`]*)?\\s+[[:alpha:]]'
     or v_said ~* E'(?<![[:alnum:]])als\\s["„*_`]*\x01|[(]["*_`“«]*\x01["*_`”»]*[)]'
       '|\x01["*_`”»\\])]*\\s+[(](?!(?:and|or|see|und|oder|siehe|et|ou|voir|y|o|e|i|z)'
-      '(?![[:alpha:]]))[[:alpha:]]'
+      '(?![[:alpha:]]))["„“«]?[[:alpha:]]|\x01-\\s+oder\\s'
     or v_said ~* (E'\x01(?!\\]:)["*_`”»\\])]*(?:\\s*[(][^)]*[)])?["*_`”»\\]]*(?:\\s*[:：|]|\\s-\\s'
       '|\\s(?:[[:alpha:]]+\\s)?[—–]\\s|,?\\s+(?:(?:' || ragdb_internal.saying_verbs(config)
       || E')|(?:also\\s)?(?:' || ragdb_internal.calling_words(config) || E'))\\s'

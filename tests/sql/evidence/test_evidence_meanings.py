@@ -168,6 +168,8 @@ def test_what_names_a_thing_last_or_as_a_label_does_not_say_what_it_is(
         ),
         ("We use Django (a framework) for pages.", "What is Django?", True),
         ("We use Django, a framework.", "What is Django?", True),
+        ('It has an Obersee ("upper lake") in the south.', "What does Obersee mean?", True),
+        ("Therapy plans include advice.", "What is included in therapy plans?", True),
         ("Keep the clades (branches of one kind).", "What are clades?", True),
         ("There may be twins here – pairs of primes.", "What are twins?", True),
         ("Keep the clades (see below).", "What are clades?", False),
@@ -227,6 +229,7 @@ def test_a_pattern_of_what_tells_a_thing_is_not_made_ready_for_each_thing(db: Co
         ("french", "Qu’est-ce qu’un sel ?", "Gardez chaque sel avec le mot de passe."),
         ("spanish", "¿Qué es una sal?", "Guarde cada sal junto al resumen."),
         ("russian", "Что такое соль?", "Храните каждую соль рядом с хешем."),
+        ("german", "Was ist Salz?", "Man braucht Salz- und Mehlvorräte für lange Reisen."),
         # of what a hyphen joins, a part is not all
         (
             "german",
@@ -243,6 +246,13 @@ def test_a_mention_does_not_say_what_something_is_in_other_languages(
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", text)
     assert alike(base, "docs", question).status == "insufficient"
+
+
+def test_another_name_of_what_a_hyphen_cuts_says_what_it_is(any_db: Connection) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs", text_config="german")
+    base.put_text("docs", "a.md", "Sie sind von der Rhodophyta- oder Rotalgen-Linie.")
+    assert alike(base, "docs", "Was bedeutet Rhodophyta?").status == "answered"
 
 
 @pytest.mark.parametrize(
