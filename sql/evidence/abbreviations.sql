@@ -79,3 +79,45 @@ begin
       from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)), config) s;
   end if;
 end $$;
+
+-- Returns the abbreviation that a question asks what it stands for, as URL in "In HTTP, what does
+-- URL stand for?" and "Wofür steht URL?"; null for none, as where it asks what a party in the UK
+-- stands for.
+create or replace function ragdb_internal.asked_letters(question text) returns text
+language sql immutable parallel safe
+return coalesce(pg_catalog.substring(
+    question, '(?<!in the )\m([A-Z]{2,6})\M[^A-Za-z0-9]{1,4}stands?\s+for'),
+  pg_catalog.substring(question, '(?:[Ww]ofür\s+steh(?:t|en)|[Qq]ue\s+(?:signifie|veut\s+dire)'
+    '|[Qq]u[ée]\s+(?:significan?|quieren?\s+decir))\s[^A-Z]*([A-Z]{2,6})\M'));
+
+-- Returns a pattern of words that have the letters of an abbreviation in their order, some of them
+-- within a word, as Hypertext Transfer Protocol.
+create or replace function ragdb_internal.spelled_within(letters text) returns text
+language sql immutable parallel safe
+return (
+  select '\m' || pg_catalog.string_agg(case when u.n = 1 then u.letter
+    else pg_catalog.format('(?:(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+%s|[%1$s%s])',
+      u.letter, pg_catalog.lower(u.letter collate "C")) end, '[a-z''’]*' order by u.n)
+  from pg_catalog.string_to_table(spelled_within.letters, null) with ordinality u (letter, n));
+
+-- Tells whether a sentence says what the abbreviation in a question stands for: by saying so, by
+-- brackets, or by words that begin with its letters; by words that have them where these have
+-- capitals or follow the abbreviation.
+create or replace function ragdb_internal.expands(sentence text, question text)
+returns boolean
+language sql immutable parallel safe
+return (
+  select sentence ~ ('[(]' || a.letters || 's?[)]|\m' || a.letters || 's?[*_`]* ?[(]')
+    or pg_catalog.strpos(sentence, a.letters) > 0
+      and sentence ~ ('\m' || a.letters || '[^A-Za-z0-9]{1,4}(?:(?:an?|the)\s+)?'
+        || ragdb_internal.spelled_within(pg_catalog.lower(a.letters collate "C")))
+    or sentence ~* ('st(?:an|oo)d(?:s|ing)?\s+for|short\s+for|acr[oó]n[iy]m|abbreviat'
+      '|steh(?:t|en)\s+für|abkürzung|siglas?\M|\m'
+      || pg_catalog.regexp_replace(a.letters, '(.)(?=.)',
+        '\1[a-z''’]+(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+', 'g'))
+    -- most sentences have no such word
+    or sentence ~ ('\m' || pg_catalog.left(a.letters, 1) || '[a-z]') and exists (
+      select from pg_catalog.regexp_matches(
+        sentence, ragdb_internal.spelled_within(a.letters), 'g') m
+      where m[1] ~ '[\s-]')
+  from (select ragdb_internal.asked_letters(question) as letters offset 0) a);

@@ -158,9 +158,10 @@ begin
           ragdb_internal.naming_sentences(evidence, v_config,
             v_read.read_as, v_names, v_asked, v_read.sentences), v_kinds, question, v_terms),
           question, v_config), question, v_config), question, v_config), max_sentences) p;
-  if picked <> '{}' and not ragdb_internal.picked_kinds(picked, v_kinds, question) then
-    support := 0;
-  elsif v_names <> '{}' and coalesce(support, 0) < min_support then
+  if coalesce(support, 0) >= min_support then
+    support := case when ragdb_internal.picked_kinds(picked, v_kinds, question)
+      then support else 0 end;
+  elsif v_names <> '{}' then
     unnamed := array(
       select n.lexeme
       from ragdb_internal.picked_sentences(

@@ -9,13 +9,6 @@ return '{creator,creators,author,authors,developer,developers,founder,founders,i
   writer,writers,designer,designers,maintainer,maintainers,architect,architects,builder,builders,
   composer,composers}'::text[];
 
--- Returns the abbreviation that a question asks what it stands for, as URL in "In HTTP, what does
--- URL stand for?"; null for none, as where it asks what a party in the UK stands for.
-create or replace function ragdb_internal.asked_letters(question text) returns text
-language sql immutable parallel safe
-return pg_catalog.substring(
-  question, '(?<!in the )\m([A-Z]{2,6})\M[^A-Za-z0-9]{1,4}stands?\s+for');
-
 -- Returns the kind of what answers an English question: date, number, digits, length (of time or of
 -- a thing), often, default or maker; null for any. "When does" asks for what must be so rather than
 -- for a date, and how much may be said without a number. What asks for more than one thing is
@@ -69,7 +62,8 @@ end $$;
 create or replace function ragdb_internal.asked_kinds(question text, config text) returns text[]
 language sql immutable parallel safe
 return pg_catalog.array_remove(array[coalesce(ragdb_internal.asked_kind(question, config),
-    ragdb_internal.kind_by_language(question, config)),
+    ragdb_internal.kind_by_language(question, config),
+    case when ragdb_internal.asks_version(question, config) then 'version' end),
   case when ragdb_internal.asks_for_end(question, config) then 'end' end], null);
 
 -- Returns the words of numbers.
@@ -124,37 +118,6 @@ return sentence ~ ('(?<!\m(?:was|were|been|be|is|are)\s)\m(?:'
         if,when,while,as,and,but,it,its,your,our}')
       and pg_catalog.strpos(question, m[1]) = 0 and pg_catalog.strpos(question, m[2]) = 0);
 
--- Returns a pattern of words that have the letters of an abbreviation in their order, some of them
--- within a word, as Hypertext Transfer Protocol.
-create or replace function ragdb_internal.spelled_within(letters text) returns text
-language sql immutable parallel safe
-return (
-  select '\m' || pg_catalog.string_agg(case when u.n = 1 then u.letter
-    else pg_catalog.format('(?:(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+%s|[%1$s%s])',
-      u.letter, pg_catalog.lower(u.letter collate "C")) end, '[a-z''’]*' order by u.n)
-  from pg_catalog.string_to_table(spelled_within.letters, null) with ordinality u (letter, n));
-
--- Tells whether a sentence says what the abbreviation in a question stands for: by saying so, by
--- brackets, or by words that begin with its letters; by words that have them where these have
--- capitals or follow the abbreviation.
-create or replace function ragdb_internal.expands(sentence text, question text)
-returns boolean
-language sql immutable parallel safe
-return (
-  select sentence ~ ('[(]' || a.letters || 's?[)]|\m' || a.letters || 's?[*_`]* ?[(]')
-    or pg_catalog.strpos(sentence, a.letters) > 0
-      and sentence ~ ('\m' || a.letters || '[^A-Za-z0-9]{1,4}(?:(?:an?|the)\s+)?'
-        || ragdb_internal.spelled_within(pg_catalog.lower(a.letters collate "C")))
-    or sentence ~* ('st(?:an|oo)d(?:s|ing)?\s+for|short\s+for|acronym|abbreviat|\m'
-      || pg_catalog.regexp_replace(a.letters, '(.)(?=.)',
-        '\1[a-z''’]+(?:[\s-]+(?:of|the|and|for|to|in))*[\s-]+', 'g'))
-    -- most sentences have no such word
-    or sentence ~ ('\m' || pg_catalog.left(a.letters, 1) || '[a-z]') and exists (
-      select from pg_catalog.regexp_matches(
-        sentence, ragdb_internal.spelled_within(a.letters), 'g') m
-      where m[1] ~ '[\s-]')
-  from (select ragdb_internal.asked_letters(question) as letters offset 0) a);
-
 -- Tells whether a sentence may say a kind of thing that a question asks for: digits, a name, or
 -- words. What stands behind #, a letter or in a link is the number of something else, and
 -- may is no month.
@@ -177,6 +140,7 @@ begin
         '|supersed|withdr|unsupported|sunset|cease|no longer|not support|cancel|terminat|replac'
         '|phas(?:ed?|ing)\\s+out|(?:drop|end|stop)(?:p?ed|p?ing|s)?\\M|eol\\M)')
       when 'expansion' then ragdb_internal.expands(sentence, question)
+      when 'version' then ragdb_internal.says_version(sentence, question)
       when 'default' then false
       else sentence ~ '(?<![#/.0-9A-Za-z])[0-9]' end
     or string_to_array(translate(lower(sentence collate "C"), E'.,;:!()*_`"’''\n-',
@@ -216,18 +180,22 @@ begin
         s.sentence, s.lexemes, s.headed)::ragdb_internal.evidence_sentence end
     from unnest(case when kinds && '{default,digits}' and 'default' = any (
         ragdb_internal.question_words(question))
-      then ragdb_internal.default_sentences(evidence, terms, sentences) else sentences end) s
+      then ragdb_internal.default_sentences(evidence, terms, sentences)
+      when 'version' = any (kinds)
+      then ragdb_internal.version_sentences(evidence, question, sentences) else sentences end) s
     order by s.n) end;
 end $$;
 
--- Returns the lexemes of what is asked. Who asks for a default is answered by what says one, so
--- that word tells nothing of what the default is of.
+-- Returns the lexemes of what is asked. Who asks for a default or a version is answered by what
+-- says one, so that word tells nothing of what it is of.
 create or replace function ragdb_internal.kind_lexemes(asked text, kinds text[], config text)
 returns text[]
 language sql immutable parallel safe
 return (
-  select case when 'default' = any (kind_lexemes.kinds) and cardinality(a.lexemes) > 1
-    then pg_catalog.array_remove(a.lexemes, 'default') else a.lexemes end
+  select coalesce(nullif(array(
+      select l from pg_catalog.unnest(a.lexemes) l
+      where not ('default' = any (kind_lexemes.kinds) and l = 'default'
+        or 'version' = any (kind_lexemes.kinds) and l in ('version', 'releas'))), '{}'), a.lexemes)
   from (
     select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(asked, config)) as lexemes
     offset 0) a);

@@ -1,21 +1,5 @@
 -- What sentences say of the version that a question names, and of earlier ones.
 
--- Returns the names near the beginning of a text with a number behind them, as Python 3.9 and
--- version 16, in small letters, but where others are meant too, as in Python 3.9 or later and
--- Python 3.9 to 3.12. A text of thousands would be compared with one of thousands.
-create or replace function ragdb_internal.numbered_names(text text)
-returns table (name text, number text)
-language sql immutable parallel safe
-begin atomic
-  select distinct pg_catalog.lower(m[1] collate "C"), m[2]
-  from pg_catalog.regexp_matches(pg_catalog.left(numbered_names.text, 2000),
-    E'(?<!(?:[Ss]ince|[Aa]s of|[Ff]rom|[Ll]east|[Mm]inimum|[Tt]han|[Aa]fter|[Bb]efore|[Uu]ntil|>=?'
-    '|≥|to) ?)(?<![A-Za-z])(?!(?:The|An?|All|These|Those|About|Over|Of|And|Or|For|With|By) )'
-    '([A-Z][A-Za-z+#-]*|version|release) v?([0-9]+(?:[.][0-9]+)*)'
-    '(?![0-9A-Za-z%+*]|[.,:/-][0-9A-Za-z]| ?(?:to|through|until|–|-) ?v?[0-9]|,? (?:or|and) '
-    '(?:later|above|newer|higher|up|greater|onward|earlier|below|older|lower))', 'g') m;
-end;
-
 -- Returns a pattern of what says from which version on something is there or is gone, as "added in"
 -- of "added in version 4", and nothing before "version 4 adds".
 create or replace function ragdb_internal.added_or_gone() returns text

@@ -323,7 +323,11 @@ Fixed a leak.
     [
         ("What was added in 3.0?", "Added the `--json` flag."),
         ("What was removed in 3.1?", "Removed the reader of paper."),
-        ("In which version was the reader of paper removed?", "Removed the reader of paper."),
+        # with the heading that names the version
+        (
+            "In which version was the reader of paper removed?",
+            NOTES[NOTES.index("## 3.1") : NOTES.index("\n\n## 3.0")],
+        ),
         # under the heading of another version
         ("What was removed in 3.0?", None),
         ("Was the old printer dropped in 3.1?", None),

@@ -1,0 +1,141 @@
+"""Who asks which version is told one, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragdb.database import Database
+from tests.conftest import Connection
+from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_evidence_packs import scalar
+
+
+@pytest.mark.parametrize(
+    ("question", "config", "asks"),
+    [
+        ("Which version dropped the parser?", "english", True),
+        ("In which FastAPI version was it dropped?", "english", True),
+        ("As of which release is it there?", "english", True),
+        ("What is the minimum MySQL version?", "english", True),
+        ("What's the latest version of Django?", "english", True),
+        ("Hello, which version added it?", "english", True),
+        ("What version control system is used?", "english", False),
+        ("What version of the Bible is it?", "english", False),
+        ("What changes in version 4?", "english", False),
+        ("What do later versions use?", "english", False),
+        ("What is a version?", "english", False),
+        ("How do I see which version dropped it?", "english", False),
+        ("Welche Pydantic-Versionen sind es?", "german", True),
+        ("Ab welcher Version geht es?", "german", True),
+        ("Was ist eine Version?", "german", False),
+        ("À partir de quelle version est-ce là ?", "french", True),
+        ("Que fait cette version ?", "french", False),
+        ("¿Qué versión de Uvicorn lo añadió?", "spanish", True),
+        ("¿Desde qué versión existe?", "spanish", True),
+        ("¿Qué hace la versión?", "spanish", False),
+        ("Какая version?", "russian", False),
+    ],
+)
+def test_a_question_asks_for_a_version(
+    any_db: Connection, question: str, config: str, asks: bool
+) -> None:
+    kinds = scalar(any_db, "select ragdb_internal.asked_kinds(%s, %s)", question, config)
+    assert ("version" in kinds) is asks
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "says"),
+    [
+        ("It was added in 0.129.0.", "Which version added it?", True),
+        ("It was added in version 16.", "Which version added it?", True),
+        ("It was added in v2.", "Which version added it?", True),
+        ("It was added in 3.x.", "Which version added it?", True),
+        ("It was added in Python 3.", "Which version of Python added it?", True),
+        ("Es gibt ihn seit Version 4.", "Seit welcher Version gibt es ihn?", True),
+        ("It was added (#1.2) in 2019.", "Which version added it?", False),
+        ("It uses `parser.v1`.", "Which version added it?", False),
+        # numbers of the question, and of other things than it asks the version of
+        ("Support for Python 3.9.", "Which version dropped support for Python 3.9?", False),
+        ("Drop Python 3.7, keep Python 3.8.", "Which version dropped Python 3.8?", False),
+        ("Drop Python 3.7 and 3.8.", "Which version dropped Python 3.8?", False),
+        ("Starlette 0.4 drops it.", "Which version of FastAPI drops it?", False),
+        ("FastAPI 9 needs Starlette 0.4.", "Which FastAPI version needs it?", True),
+        ("Since 0.4 it drops Python 3.8.", "Which FastAPI version dropped Python 3.8?", True),
+        ("Tool 9 is based on tool-core 2.16.", "Which tool-core version has Tool 9?", True),
+        # what the question names with a number
+        ("Bump idna to 3.15.1.", "Which version added support for Python 3.15?", False),
+    ],
+)
+def test_a_sentence_says_a_version(
+    any_db: Connection, sentence: str, question: str, says: bool
+) -> None:
+    made = scalar(any_db, "select ragdb_internal.says_version(%s, %s)", sentence, question)
+    assert made is says
+
+
+NOTES = """# Release notes
+
+## 0.129.0 (2026-02-12)
+
+### Breaking Changes
+
+* Drop support for Python 3.9.
+
+### Internal
+
+* Update the parser.
+
+## 0.84.0 (2022-09-14)
+
+* Drop support for Python 3.6, require Python 3.7 or above.
+"""
+SAID = "Drop support for Python 3."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "Which version dropped support for Python 3.9?",
+            f"## 0.129.0 (2026-02-12)\n\n### Breaking Changes\n\n* {SAID}9.",
+        ),
+        (
+            "Which version dropped support for Python 3.6?",
+            f"## 0.84.0 (2022-09-14)\n\n* {SAID}6, require Python 3.7 or above.",
+        ),
+        ("Which version dropped support for Python 3.5?", None),
+        ("Which support was dropped in 0.129.0?", f"{SAID}9."),
+    ],
+)
+def test_a_line_of_release_notes_is_quoted_with_its_version(
+    any_db: Connection, question: str, answer: str | None
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs")
+    base.put_text("docs", "notes.md", NOTES)
+    row = alike(base, "docs", question, sentences=1)
+    assert (row.answer or None) == answer
+
+
+@pytest.mark.parametrize(
+    ("config", "question", "text", "is_told"),
+    [
+        ("english", "Which version has new plugins?", "New plugins are there.", False),
+        ("english", "Which version has new plugins?", "New plugins: since 4.1.", True),
+        ("english", "Which version of plugins is it?", "Its plugins are called Noble.", False),
+        ("german", "Seit welcher Version gibt es Plugins?", "Es gibt Plugins.", False),
+        ("german", "Seit welcher Version gibt es Plugins?", "Plugins gibt es seit 4.1.", True),
+        ("french", "Quelle version a des greffons ?", "Elle a des greffons.", False),
+        ("french", "Quelle version a des greffons ?", "La version 4 a des greffons.", True),
+        ("spanish", "¿Qué versión tiene extensiones?", "Tiene extensiones.", False),
+        ("spanish", "¿Qué versión tiene extensiones?", "Hay extensiones desde la versión 4.", True),
+    ],
+)
+def test_what_names_no_version_does_not_answer_which_version(
+    any_db: Connection, config: str, question: str, text: str, is_told: bool
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs", text_config=config)
+    base.put_text("docs", "a.md", text)
+    row = alike(base, "docs", question)
+    assert row.status == ("answered" if is_told else "insufficient"), row.answer or row.reason
