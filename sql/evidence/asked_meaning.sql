@@ -89,8 +89,8 @@ returns text
 language sql immutable parallel safe
 return pg_catalog.substring(question, '(?i)^(?:' || case config
   when 'german' then '(?:was|wer) (?:genau )?(?:ist|sind|war(?:en)?|bedeute[nt]|hei(?:ß|ss)t|meint)'
-    '(?: genau)?|was versteht man unter|definiere|(?:die )?(?:definition|bedeutung) von'
-    '|w(?:as|er)(?= .* (?:ist|sind|bedeutet)$)'
+    '(?: genau)?|was versteht man unter|wofür steh(?:t|en)|definiere'
+    '|(?:die )?(?:definition|bedeutung) von|w(?:as|er)(?= .* (?:ist|sind|bedeutet)$)'
   when 'french' then 'qu[''’]est[- ]ce qu(?:e|[''’])|c[''’]est quoi,?|que (?:signifie|veut dire)'
     '|qui est|ce qu[''’]est|définis(?:sez)?|(?:la )?définition d(?:e|[''’])'
   when 'spanish' then '(?:qu[ée]|qui[ée]n) (?:es|son|era|fue|significa|quiere decir)'

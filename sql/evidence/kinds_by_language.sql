@@ -35,6 +35,7 @@ begin
     when v_asked ~* case config when 'german' then E'^\\W*(?:\\S+\\s)?wie\\s+viele\\s'
       when 'french' then E'^\\W*(?:\\S+\\s)?combien\\s+d[e’'']'
       else E'^\\W*(?:\\S+\\s)?cu[áa]nt[oa]s\\s' end then config || '_number'
+    when ragdb_internal.asked_letters(question) is not null then 'expansion'
     when v_asked ~* (case config when 'german' then E'^\\W*wer\\s' when 'french' then E'^\\W*qui\\s'
         else E'^\\W*qui[ée]n(?:es)?\\s' end || E'(?:.*\\s)?(?:'
         || ragdb_internal.making_pattern(config) || ')(?![[:alpha:]])')
@@ -53,7 +54,7 @@ return case kind
   when 'french_date' then '{janvier,février,mars,avril,mai,juin,juillet,août,septembre,octobre,
     novembre,décembre,lundi,mardi,mercredi,jeudi,vendredi,samedi,dimanche,siècle,siècles,décennie,
     an,ans,année,années,mois,semaine,semaines,jour,jours,hier,depuis,pendant,avant,après,durant,
-    fin,début,époque,guerre,mort,naissance,printemps,été,automne,hiver}'
+    fin,début,époque,guerre,mort,naissance,printemps,automne,hiver}'
   when 'spanish_date' then '{enero,febrero,marzo,abril,mayo,junio,julio,agosto,septiembre,octubre,
     noviembre,diciembre,lunes,martes,miércoles,jueves,viernes,sábado,domingo,siglo,siglos,década,
     año,años,mes,meses,semana,semanas,día,días,ayer,hoy,desde,durante,antes,después,hasta,fin,
@@ -80,7 +81,7 @@ return sentence ~* (E'(?<![[:alpha:]]|\\s(?:été|est|sont|être|sido|ser|fue|fu
     || ragdb_internal.making_pattern(config)
     || '|autor(?:en|in|es|as?)?|auteure?s?|entwickler(?:n|in)?|erfinder(?:n|in)?|gründer(?:n|in)?'
     '|verfasser(?:n|in)?|créateurs?|inventeurs?|fondateurs?|développeurs?|creador(?:es|a)?'
-    '|inventor(?:es|a)?|fundador(?:es|a)?)(?![[:alpha:]])')
+    '|inventor(?:es|a)?|fundador(?:es|a)?|desarrollador(?:es|as?)?)(?![[:alpha:]])')
   or sentence ~ '(?<![[:alpha:]])[A-ZÀ-Þ][a-zß-ÿ]+ [A-ZÀ-Þ][a-zß-ÿ]+(?![[:alpha:]])'
   or sentence ~ ('(?:^|\s)(?:von|durch|par|por)\s+'
     '(?:(?:der|dem|den|le|la|les|el|los|las)\s+)?[A-ZÀ-Þ]');
