@@ -159,8 +159,7 @@ begin
             v_read.read_as, v_names, v_asked, v_read.sentences), v_kinds, question, v_terms),
           question, v_config), question, v_config), question, v_config), max_sentences) p;
   if coalesce(support, 0) >= min_support then
-    support := case when ragdb_internal.picked_kinds(picked, v_kinds, question)
-      then support else 0 end;
+    support := support * ragdb_internal.picked_kinds(picked, v_kinds, question)::integer;
   elsif v_names <> '{}' then
     unnamed := array(
       select n.lexeme
