@@ -63,7 +63,8 @@ create or replace function ragdb_internal.asked_kinds(question text, config text
 language sql immutable parallel safe
 return pg_catalog.array_remove(array[coalesce(ragdb_internal.asked_kind(question, config),
     ragdb_internal.kind_by_language(question, config),
-    case when ragdb_internal.asks_version(question, config) then 'version' end),
+    case when ragdb_internal.asks_version(question, config) then 'version'
+      when ragdb_internal.asks_reason(question, config) then config || '_reason' end),
   case when ragdb_internal.asks_for_end(question, config) then 'end' end], null);
 
 -- Returns the words of numbers.
@@ -141,6 +142,7 @@ begin
         '|phas(?:ed?|ing)\\s+out|(?:drop|end|stop)(?:p?ed|p?ing|s)?\\M|eol\\M)')
       when 'expansion' then ragdb_internal.expands(sentence, question)
       when 'version' then ragdb_internal.says_version(sentence, question)
+      when 'reason' then ragdb_internal.says_reason(sentence, split_part(kind, '_', 1))
       when 'default' then false
       else sentence ~ '(?<![#/.0-9A-Za-z])[0-9]' end
     or string_to_array(translate(lower(sentence collate "C"), E'.,;:!()*_`"’''\n-',
@@ -200,14 +202,15 @@ return (
     select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(asked, config)) as lexemes
     offset 0) a);
 
--- Tells whether one of the picked sentences, of the chunk of the first, says each such thing.
+-- Tells whether one of the picked sentences, of the chunk of the first, says each such thing but a
+-- reason, which may be given without a word of it.
 create or replace function ragdb_internal.picked_kinds(
   picked ragdb_internal.evidence_sentence[], kinds text[], question text)
 returns boolean
 language sql immutable parallel safe
 return not exists (
   select from pg_catalog.unnest(kinds) k (kind)
-  where not exists (
+  where k.kind not like '%\_reason' and not exists (
     select from pg_catalog.unnest(picked) p
     where ragdb_internal.says_kind(p, k.kind, question)
       and p.chunk_id = (picked[1]).chunk_id
