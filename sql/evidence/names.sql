@@ -10,12 +10,12 @@ return 'A-Za-z0-9ªµºÀ-ÖØ-\u1fff\u3040-\ufdff\uff10-\uff19\uff21-\uff3a\uff
   '\U00010000-\U0003ffff';
 
 -- Returns a pattern of the names in a question: runs of words with a capital of Latin, Greek or
--- Cyrillic that do not begin a sentence, with a number behind them, as in Windows 11.
-create or replace function ragdb_internal.name_in_question() returns text
+-- Cyrillic that do not begin a sentence, and what else a name may go on with.
+create or replace function ragdb_internal.name_in_question(goes_on text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(pg_catalog.replace(
   '(?:[a-z0-9,)]|(?![C])[ß-ԯ])\s+([C][L-]*(?:\s+(?:(?:of|the|de|von|van)\s+)?[C][L-]*'
-    '|\s+[0-9][0-9A-Za-z.-]*)*)',
+    || name_in_question.goes_on || ')*)',
   'L', ragdb_internal.question_letters()), '[C]', '[A-ZÀ-ÖØ-Þ'
   'ĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽ'
   'ȘȚΆ-ΏΑ-ΫЀ-ЯҐ]');
@@ -66,7 +66,7 @@ return (
       from pg_catalog.regexp_matches(case config
         when 'german' then pg_catalog.regexp_replace(
           pg_catalog.replace(q.question, ' von ', ', '), '(?<=[0-9])\s', ' - ', 'g')
-        else q.question end, ragdb_internal.name_in_question(), 'g') r
+        else q.question end, ragdb_internal.name_in_question('|\s+[0-9][0-9A-Za-z.-]*'), 'g') r
       where (config <> 'german' or r[1] ~ '\s')
         and r[1] !~ ('^(?:.$|(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?'
           '|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?'

@@ -26,7 +26,8 @@ begin
 end $$;
 
 -- Returns what to look up for what is asked, 16 queries at most. The question itself, its parts,
--- what it quotes, the names in it; each once, in this order.
+-- what it quotes, the names in it, with a version behind them, as in Python 3.9; each once, in this
+-- order.
 create or replace function ragdb_internal.planned_queries(question text) returns text[]
 language sql immutable parallel safe
 return array(
@@ -51,7 +52,8 @@ return array(
         with ordinality m (phrase, n)
       union all
       select 4, m.n, m.name[1]
-      from pg_catalog.regexp_matches(question, ragdb_internal.name_in_question(), 'g')
+      from pg_catalog.regexp_matches(question,
+        ragdb_internal.name_in_question('|\s+[0-9]+[.][0-9.]*[0-9]'), 'g')
         with ordinality m (name, n)) p
     where p.query ~ ('[' || ragdb_internal.question_letters() || ']')
       -- the "I" of "how do I" begins with a capital

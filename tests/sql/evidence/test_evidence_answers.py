@@ -159,11 +159,16 @@ def test_a_sentence_ends_where_its_language_ends_it(
                 "Library",
             ],
         ),
-        # a number is part of a name
+        # a version is part of a name, a year is not
         (
-            "Which tool dropped Python 3.9 and Windows?",
+            "Which tool dropped Python 3.9 and Windows in May 1999?",
             True,
-            ["Which tool dropped Python 3.9 and Windows?", "Python 3.9", "Windows"],
+            [
+                "Which tool dropped Python 3.9 and Windows in May 1999?",
+                "Python 3.9",
+                "Windows",
+                "May",
+            ],
         ),
         (
             'What does  "late fee" mean?',
