@@ -50,7 +50,9 @@ begin
         and (w.gain >= v_first / 2 or exists (select from unnest(picked) p
             where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
               and greatest(p.start_offset, s.start_offset)
-                - least(p.end_offset, s.end_offset) < 3))
+                - least(p.end_offset, s.end_offset) < 3
+              -- a heading that is quoted parts it from what is above
+              and (s.start_offset > p.start_offset or not starts_with(p.sentence, '#'))))
       order by w.gain * s.score desc, w.gain desc, s.n limit 1;
     exit when not found or v_gain = 0;
     v_first := case v_round when 1 then v_gain else v_first end;

@@ -19,7 +19,8 @@ end;
 
 -- Tells whether a question asks which version something is so in, or which the first or the least
 -- is: "Which version dropped it?", "What is the minimum MySQL version?", and the like in German,
--- French and Spanish. What has an article before its name is a book rather than a program.
+-- French and Spanish. What has an article before its name is a book rather than a program, but where
+-- it adds or needs something.
 create or replace function ragdb_internal.asks_version(question text, config text) returns boolean
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -32,7 +33,8 @@ begin
       '(?:(?:’s|''s|\\s+(?:is|was|are|were))\\s+the)?\\s+(?:(?!(?:is|are|was|were|do|does|did|has'
       '|have|can|should|will|must|an?|the|in|of|with|to|for|from|on|kind|type|other|uses?)\\s)'
       '[^\\s?]+\\s+){0,2}(?:versions?|releases?)(?![^\\s?]|\\s+(?:control|managers?|notes|cycle'
-      '|schedule|candidate|policy|files?|of\\s+(?:the|an?|this|that|his|her|its|their)\\s))'
+      '|schedule|candidate|policy|files?|of\\s+(?:the|an?|this|that|his|her|its|their)\\s'
+      '(?!.*\\m(?:add|drop|remov|introduc|support|need|requir|fix|deprecat))))'
     when 'german' then E'(?:(?:ab|seit|in|mit|bis|vor|nach|von|für)\\s+)?welche[nmrs]?\\s+'
       '(?:[^\\s?]+[\\s-])?version(?:en)?(?![^\\s?])'
     when 'french' then E'(?:(?:à partir de|depuis|dans|avec|de|pour|jusqu[’'']à)\\s+)?'
@@ -89,7 +91,7 @@ create or replace function ragdb_internal.says_version(sentence text, question t
 returns boolean
 language sql immutable parallel safe
 return ragdb_internal.without_other_versions(sentence, question)
-    ~* ('(?<![0-9#/.$€£])[0-9]+[.](?:[0-9]|x\M)|(?<![0-9A-Za-z._])(?:v|(?:versi[oó]n(?:e[ns])?'
+    ~* ('(?<![0-9#/.$€£])[0-9]+[.](?:[0-9]|x\M)|(?<![0-9A-Za-z._/])(?:v|(?:versi[oó]n(?:e[ns])?'
       '|versions?|releases?' || coalesce('|' || (
         select pg_catalog.string_agg(m[1], '|')
         from pg_catalog.regexp_matches(question, '(?<=\s)([A-Z][A-Za-z]+)', 'g') m), '')

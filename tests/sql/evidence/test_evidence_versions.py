@@ -21,6 +21,7 @@ from tests.sql.evidence.test_evidence_packs import scalar
         ("Hello, which version added it?", "english", True),
         ("What version control system is used?", "english", False),
         ("What version of the Bible is it?", "english", False),
+        ("What version of the parser added it?", "english", True),
         ("What changes in version 4?", "english", False),
         ("What do later versions use?", "english", False),
         ("What is a version?", "english", False),
@@ -53,7 +54,7 @@ def test_a_question_asks_for_a_version(
         ("It was added in Python 3.", "Which version of Python added it?", True),
         ("Es gibt ihn seit Version 4.", "Seit welcher Version gibt es ihn?", True),
         ("It was added (#1.2) in 2019.", "Which version added it?", False),
-        ("It uses `parser.v1`.", "Which version added it?", False),
+        ("It uses `parser.v1` or /api/v1.", "Which version added it?", False),
         # numbers of the question, and of other things than it asks the version of
         ("Support for Python 3.9.", "Which version dropped support for Python 3.9?", False),
         ("Drop Python 3.7, keep Python 3.8.", "Which version dropped Python 3.8?", False),
@@ -115,6 +116,18 @@ def test_a_line_of_release_notes_is_quoted_with_its_version(
     base.put_text("docs", "notes.md", NOTES)
     row = alike(base, "docs", question, sentences=1)
     assert (row.answer or None) == answer
+
+
+def test_what_stands_above_the_heading_of_a_version_is_not_quoted_with_it(db: Connection) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text(
+        "docs",
+        "notes.md",
+        "## 4.2\n\n* Update the Tool.\n\n## 4.1\n\n* Drop support for old Linux.\n",
+    )
+    row = alike(base, "docs", "Which version of the Tool did drop support for old Linux?")
+    assert row.answer == "## 4.1\n\n* Drop support for old Linux."
 
 
 @pytest.mark.parametrize(
