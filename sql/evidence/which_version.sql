@@ -19,8 +19,8 @@ end;
 
 -- Tells whether a question asks which version something is so in, or which the first or the least
 -- is: "Which version dropped it?", "What is the minimum MySQL version?", and the like in German,
--- French and Spanish. What has an article before its name is a book rather than a program, but where
--- it adds or needs something.
+-- French and Spanish. What has an article before its name is a book rather than a program, but
+-- where it adds or needs something.
 create or replace function ragdb_internal.asks_version(question text, config text) returns boolean
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
