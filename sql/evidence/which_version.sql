@@ -68,11 +68,11 @@ declare
     from regexp_matches(question, '([0-9]+(?:[.][0-9]+)*)', 'g') m);
   v_names constant text := case
     when v_owner is null then (
-      select string_agg(replace(initcap(q.name), '+', '[+]'), '|')
-      from ragdb_internal.numbered_names(question) q)
+      select string_agg(replace(m[1], '+', '[+]'), '|')
+      from regexp_matches(question, E'(?<=\\s)([A-Z][A-Za-z+#-]*) v?[0-9]', 'g') m)
     else format('(?!(?:%s|%s|Version|Release|Since|In|From|Until|With|By|As|Of|At|To|For|New)'
-      '(?![A-Za-z+#-]))[A-Z][A-Za-z+#-]*', v_owner, upper(left(v_owner, 1)) || substr(v_owner, 2))
-    end;
+      '(?![A-Za-z+#-]))[A-Z][A-Za-z+#-]*', v_owner,
+      upper(left(v_owner, 1) collate "C") || substr(v_owner, 2)) end;
   v_left text := sentence;
 begin
   if v_names is not null then

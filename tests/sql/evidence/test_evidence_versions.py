@@ -59,6 +59,7 @@ def test_a_question_asks_for_a_version(
         ("Support for Python 3.9.", "Which version dropped support for Python 3.9?", False),
         ("Drop Python 3.7, keep Python 3.8.", "Which version dropped Python 3.8?", False),
         ("Drop Python 3.7 and 3.8.", "Which version dropped Python 3.8?", False),
+        ("Drop MySQL 5.7, keep MySQL 8.", "Which version dropped MySQL 8?", False),
         ("Starlette 0.4 drops it.", "Which version of FastAPI drops it?", False),
         ("FastAPI 9 needs Starlette 0.4.", "Which FastAPI version needs it?", True),
         ("Since 0.4 it drops Python 3.8.", "Which FastAPI version dropped Python 3.8?", True),
