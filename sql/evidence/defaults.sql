@@ -39,10 +39,11 @@ begin
   return said;
 end $$;
 
--- Returns sentences, those that say a default taken together with what says before them of what it
--- is, which stands at most twenty sentences before: to look through all takes long.
+-- Returns sentences, those that say a default by one of some lexemes taken together with what says
+-- before them of what it is, which stands at most twenty sentences before: to look through all
+-- takes long.
 create or replace function ragdb_internal.default_sentences(evidence jsonb,
-  terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[])
+  terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[], said text[])
 returns ragdb_internal.evidence_sentence[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -56,7 +57,8 @@ begin
           rows between 20 preceding and 1 preceding) as before
         from unnest(sentences) s) w
       left join jsonb_array_elements(evidence -> 'chunks') c (chunk)
-        on 'default' = any ((w.said).lexemes) and c.chunk ->> 'chunk_id' = (w.said).chunk_id
+        on (w.said).lexemes && default_sentences.said
+          and c.chunk ->> 'chunk_id' = (w.said).chunk_id
           and c.chunk ->> 'source_id' is not distinct from (w.said).source_id
     order by (w.said).n);
 end $$;

@@ -175,14 +175,19 @@ returns ragdb_internal.evidence_sentence[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_defaults constant text[] := case
+    when kinds && '{default,digits}' and 'default' = any (ragdb_internal.question_words(question))
+    then ragdb_internal.default_lexemes('english')
+    when kinds[1] ~ '_default$' then ragdb_internal.default_lexemes(
+      split_part(kinds[1], '_', 1)) end;
 begin
   return case when kinds = '{}' then sentences else array(
     select case when ragdb_internal.says_kinds(s, kinds, question) then s
       else row(s.n, s.source_id, s.chunk_id, s.page, s.score * 0.6, s.start_offset, s.end_offset,
         s.sentence, s.lexemes, s.headed)::ragdb_internal.evidence_sentence end
-    from unnest(case when kinds && '{default,digits}' and 'default' = any (
-        ragdb_internal.question_words(question))
-      then ragdb_internal.default_sentences(evidence, terms, sentences)
+    from unnest(case when v_defaults is not null
+      then ragdb_internal.default_sentences(evidence, terms, sentences, v_defaults)
       when 'version' = any (kinds)
       then ragdb_internal.version_sentences(evidence, question, sentences) else sentences end) s
     order by s.n) end;
@@ -196,7 +201,8 @@ language sql immutable parallel safe
 return (
   select coalesce(nullif(array(
       select l from pg_catalog.unnest(a.lexemes) l
-      where not ('default' = any (kind_lexemes.kinds) and l = 'default'
+      where not (kind_lexemes.kinds[1] ~ 'default$'
+          and l = any (ragdb_internal.default_lexemes(config))
         or 'version' = any (kind_lexemes.kinds) and l in ('version', 'releas'))), '{}'), a.lexemes)
   from (
     select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(asked, config)) as lexemes
@@ -210,7 +216,7 @@ returns boolean
 language sql immutable parallel safe
 return not exists (
   select from pg_catalog.unnest(kinds) k (kind)
-  where k.kind not like '%\_reason' and not exists (
+  where k.kind !~ '_reason$' and not exists (
     select from pg_catalog.unnest(picked) p
     where ragdb_internal.says_kind(p, k.kind, question)
       and p.chunk_id = (picked[1]).chunk_id

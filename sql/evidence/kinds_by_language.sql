@@ -1,5 +1,5 @@
--- What kind of thing answers a question in German, French or Spanish: a date, a number, or who made
--- something. Kinds are named with their language, as german_date.
+-- What kind of thing answers a question in German, French or Spanish: a date, a number, a default,
+-- or who made something. Kinds are named with their language, as german_date.
 
 -- Returns a pattern of the verbs by which somebody is said to have made something.
 create or replace function ragdb_internal.making_pattern(config text) returns text
@@ -36,6 +36,12 @@ begin
       when 'french' then E'^\\W*(?:\\S+\\s)?combien\\s+d[e’'']'
       else E'^\\W*(?:\\S+\\s)?cu[áa]nt[oa]s\\s' end then config || '_number'
     when ragdb_internal.asked_letters(question) is not null then 'expansion'
+    when v_asked ~* case config
+      when 'german' then E'^\\W*(?:was|wie|welche[nmrs]?)\\s.*(?:vorein(?:ste|geste)'
+        '|standard(?:mäßig|wert|port|einstellung)|vorgabewert)'
+      when 'french' then E'^\\W*quel(?:le)?s?\\s.*par défaut'
+      else E'^\\W*(?:cu[áa]l(?:es)?|qu[ée])\\s.*(?:por defecto|predeterminad)' end
+    then config || '_default'
     when v_asked ~* (case config when 'german' then E'^\\W*wer\\s' when 'french' then E'^\\W*qui\\s'
         else E'^\\W*qui[ée]n(?:es)?\\s' end || E'(?:.*\\s)?(?:'
         || ragdb_internal.making_pattern(config) || ')(?![[:alpha:]])')
@@ -70,7 +76,22 @@ return case kind
     veinte,treinta,cuarenta,cincuenta,cien,ciento,cientos,mil,miles,millón,millones,docena,mitad,
     tercio,cuarto,ningún,ninguno,ninguna,varios,varias,algunos,algunas,todos,todas,ambos,solo,
     único}'
+  when 'german_default' then '{standard,standardmäßig,standardwert,standardwerte,voreinstellung,
+    voreingestellt,vorgabe,vorgabewert,default}'
+  when 'french_default' then '{défaut,default}'
+  when 'spanish_default' then '{defecto,predeterminado,predeterminada,predeterminados,
+    predeterminadas,default}'
   else '{}' end;
+
+-- Returns the lexemes of the words that say a default, by the language of a text configuration.
+create or replace function ragdb_internal.default_lexemes(config text) returns text[]
+language sql immutable parallel safe
+return case config
+  when 'german' then '{standard,standardmass,standardwert,voreinstell,voreingestellt,vorgab,
+    default}'
+  when 'french' then '{défaut,default}'
+  when 'spanish' then '{defect,predetermin,default}'
+  else '{default}' end::text[];
 
 -- Tells whether a sentence names who may have made something: by a verb that is not passive, by
 -- whom it was done, by a name of two words, or by what those are called who have.

@@ -372,6 +372,13 @@ def test_another_default_is_no_answer(any_db: Connection, question: str, status:
         ("Combien de jours faut-il ?", "french", ["french_number"]),
         ("Qui a écrit adduser ?", "french", ["french_maker"]),
         ("Qui peut le lire ?", "french", []),
+        ("Was ist der Standardwert von max_age?", "german", ["german_default"]),
+        ("Welcher Port ist voreingestellt?", "german", ["german_default"]),
+        ("Was ist der Standard von OAuth?", "german", []),
+        ("Quelle est la valeur par défaut de max_age ?", "french", ["french_default"]),
+        ("Comment changer la valeur par défaut ?", "french", []),
+        ("¿Cuál es el valor por defecto de max_age?", "spanish", ["spanish_default"]),
+        ("¿Qué puerto es el predeterminado?", "spanish", ["spanish_default"]),
         ("Wofür steht ORM?", "german", ["expansion"]),
         ("Wofür steht die Partei?", "german", []),
         ("Que signifie ORM ?", "french", ["expansion"]),
@@ -389,6 +396,40 @@ def test_a_question_in_another_language_asks_for_a_kind_of_thing(
     any_db: Connection, question: str, config: str, kinds: list[str]
 ) -> None:
     assert scalar(any_db, "select ragdb_internal.asked_kinds(%s, %s)", question, config) == kinds
+
+
+@pytest.mark.parametrize(
+    ("config", "question", "answer", "silent"),
+    [
+        (
+            "german",
+            "Was ist der Standardwert von max_age?",
+            "`max_age` - Dauer, die Browser sich merken. Standardmäßig `600`.",
+            "`max_age` - Dauer, die Browser sich merken.",
+        ),
+        (
+            "french",
+            "Quelle est la valeur par défaut de max_age ?",
+            "`max_age` - Définit un temps maximum. Par défaut `600`.",
+            "`max_age` - Définit un temps maximum.",
+        ),
+        (
+            "spanish",
+            "¿Cuál es el valor predeterminado de max_age?",
+            "`max_age` - Establece un tiempo. Por defecto es `600`.",
+            "`max_age` - Establece un tiempo.",
+        ),
+    ],
+)
+def test_a_default_is_quoted_with_what_it_is_of_in_other_languages(
+    any_db: Connection, config: str, question: str, answer: str, silent: str
+) -> None:
+    base = Database(any_db)
+    base.create_corpus("docs", text_config=config)
+    base.put_text("docs", "a.md", f"* {answer}\n")
+    assert alike(base, "docs", question, sentences=1).answer == answer
+    base.put_text("docs", "a.md", f"* {silent}\n")
+    assert alike(base, "docs", question, sentences=1).status == "insufficient"
 
 
 @pytest.mark.parametrize(
