@@ -28,7 +28,8 @@ VECTORS = "public.inner_product(public.vector, public.vector)"
 STORED = (
     "create cast (text as pg_node_tree) without function;"
     "update {0} set {1} = regexp_replace({1}::text, ':opfuncid \\d+ ', ':opfuncid 185 ', 'g')"
-    "::pg_node_tree where {2}"
+    "::pg_node_tree where {2};"
+    "drop cast (text as pg_node_tree)"
 )
 UNKEYED = "its key is missing, and a row may be there twice"
 UNREAD = (
