@@ -179,6 +179,14 @@ def test_events_are_listed_from_a_time_on(vault: Connection) -> None:
     assert vault.execute(since, ("2100-01-01 10:00:01+00",)).fetchall() == []
 
 
+def test_events_of_access_to_one_corpus_are_those_of_no_other(any_db: Connection) -> None:
+    for name in ("first", "second"):
+        any_db.execute("select ragdb.create_corpus(%s, is_restricted => true)", (name,))
+    listed = "select corpus from ragdb.list_access_events(%s)"
+    assert any_db.execute(listed, ("first",)).fetchall() == [("first",)]
+    assert any_db.execute(listed, (None,)).fetchall() == [("second",), ("first",)]
+
+
 def test_a_refusal_is_in_the_log_of_the_server_whatever_the_client_does(
     any_version: Any, any_clone: str, login: Login
 ) -> None:

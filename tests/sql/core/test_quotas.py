@@ -50,6 +50,14 @@ def test_public_is_the_quota_of_those_without_their_own(any_db: Connection) -> N
     any_db.execute("select ragdb.put_blob('1234', 'text/plain')")
 
 
+def test_a_quota_of_everybody_is_not_one_of_a_role_that_is_gone(any_db: Connection) -> None:
+    any_db.execute("create role gone")
+    any_db.execute("select ragdb.set_quota('public', 100), ragdb.set_quota('gone', 100)")
+    any_db.execute("drop role gone")
+    listed = any_db.execute("select role, is_dead from ragdb.list_quotas()").fetchall()
+    assert listed == [("gone", True), ("public", False)]
+
+
 def put(corpus: str, source: str, chunks: int, word: str = "Text") -> str:
     given = document(source, [f"{word} {n} of {source}." for n in range(chunks)])
     return f"select from ragdb.put_documents('{corpus}', '{json.dumps([given])}')"

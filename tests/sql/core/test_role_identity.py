@@ -233,6 +233,20 @@ def test_a_role_that_is_gone_is_listed_and_bound_by_the_owner_alone(any_db: Conn
     assert state(any_db, "carol", "select ragdb.corpus_info('personal')") == ""
 
 
+def test_a_role_that_is_gone_has_no_name_that_is_taken(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    for role in ("gone", "back"):
+        made(any_db, role)
+        any_db.execute("select ragdb.grant_corpus('docs', %s, 'read')", (role,))
+    any_db.execute("drop role gone")
+    again(any_db, "back")
+    listed = any_db.execute("select role, name_is_taken from ragdb.dead_roles()").fetchall()
+    assert [row for row in listed if row[0] in ("gone", "back")] == [
+        ("back", True),
+        ("gone", False),
+    ]
+
+
 def test_a_binding_takes_nothing_from_a_role_that_lives(any_db: Connection) -> None:
     for role in ("carol", "dave"):
         made(any_db, role)

@@ -441,6 +441,12 @@ def test_what_lists_say_of_a_whole_stops_at_what_the_role_may_read(parts: Connec
     assert parts.execute(spaces).fetchall() == [("part-0",), ("part-2",)]
 
 
+def test_a_part_lists_the_synonyms_of_its_whole(parts: Connection) -> None:
+    parts.execute("select ragdb.add_synonyms('whole', '{car,auto}')")
+    listed = "select word from ragdb.list_synonyms('part-0')"
+    assert parts.execute(listed).fetchall() == [("auto",), ("car",)]
+
+
 def test_pages_of_the_whole_pass_over_no_source_that_two_parts_have(parts: Connection) -> None:
     for part in PARTS[:2]:
         put(parts, {"both": "red plum"}, part)

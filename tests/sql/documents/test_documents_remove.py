@@ -58,6 +58,15 @@ def test_pruning_leaves_the_records_of_a_file_that_is_kept(docs: Connection) -> 
     assert [uri for (uri,) in left] == [*uris[1:4], "b#1"]
 
 
+def test_sources_of_another_root_stay_where_one_is_pruned(docs: Connection) -> None:
+    for root in ("one", "two"):
+        put(docs, document(f"{root}.md", [f"text {root}"]) | {"root": f"/{root}"})
+    pruned = docs.execute("select * from ragdb.prune_sources('docs', '', '{}', '/one')")
+    assert pruned.fetchall() == [(1, 1)]
+    left = docs.execute("select source from ragdb.list_documents('docs')").fetchall()
+    assert left == [("two.md",)]
+
+
 @pytest.mark.parametrize(
     ("call", "sqlstate"),
     [

@@ -306,6 +306,15 @@ def test_work_in_hand_is_not_revived(db: Connection) -> None:
     assert complete(db, rows) == 1
 
 
+def test_what_a_worker_has_is_not_tried_again_beside_it(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha", "b": "beta"})
+    assert len(claim(db)) == 2
+    db.execute("update ragdb.embedding_jobs set failures = 1")
+    assert one(db, "select ragdb.retry_failed('docs')") == 0
+    db.execute("update ragdb.embedding_jobs set worker = null")
+    assert one(db, "select ragdb.retry_failed('docs')") == 2
+
+
 def test_an_equal_input_that_comes_while_one_is_in_work_is_embedded_with_it(
     db: Connection,
 ) -> None:

@@ -197,6 +197,17 @@ def test_a_space_that_was_begun_beside_no_other_becomes_the_first(db: Connection
     assert status(db, "embedded") == 2
 
 
+def test_a_retired_space_is_not_queued_again(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha", "b": "beta"})
+    make_embedder(db, "other")
+    db.execute("select ragdb.reembed_corpus('docs', 'other')")
+    db.execute("select ragdb.cutover_corpus('docs', 'other', force => true)")
+    db.execute("update ragdb.embedding_spaces set queued_to = 1")
+    assert one(db, "select ragdb.requeue_embeddings('docs')") == 1
+    queued = db.execute("select state, queued_to from ragdb.embedding_spaces order by state")
+    assert queued.fetchall() == [("current", 0), ("retired", 1)]
+
+
 def test_dropping_a_corpus_drops_its_spaces(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
     embed(db)

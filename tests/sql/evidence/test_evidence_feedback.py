@@ -87,6 +87,16 @@ def test_a_verdict_is_kept_with_who_gave_it_and_shown_to_bi(docs: Connection) ->
     assert docs.execute(facts).fetchall() == [(*shown, "Nobody parks there.")]
 
 
+def test_verdicts_are_listed_from_a_time_on(docs: Connection) -> None:
+    trace, _ = asked(docs)
+    for day, verdict in ((1, "good"), (3, "bad")):
+        docs.execute("select set_config('ragdb.now', %s, true)", (f"2040-01-0{day} 00:00:00+00",))
+        says(docs, verdict, trace)
+    listed = "select verdict from ragdb.list_feedback('docs', %s)"
+    assert docs.execute(listed, (None,)).fetchall() == [("bad",), ("good",)]
+    assert docs.execute(listed, ("2040-01-02 00:00:00+00",)).fetchall() == [("bad",)]
+
+
 def test_cases_come_in_pages(docs: Connection) -> None:
     for query in ("towed", "parked", "library"):
         trace, (first, *_) = asked(docs, query)

@@ -249,6 +249,31 @@ def test_a_page_has_all_edges_of_its_last_parent(talk: Connection) -> None:
     assert talk.execute(paged, (uuid(12), uuid(1))).fetchall() == [(uuid(11), "reply")]
 
 
+def test_parents_come_by_pages_without_a_gap(talk: Connection) -> None:
+    first, twice, third, last = (uuid(n) for n in (1, 2, 11, 12))
+    add(talk, *(edge(parent, guide(talk)) for parent in (first, twice, third, last)))
+    add(talk, edge(twice, guide(talk), "default"))
+
+    def page(*arguments: Any) -> list[str]:
+        listed = f"select parent_id from ragdb.get_parents('chat'{', %s' * (len(arguments) + 1)})"
+        return [parent for (parent,) in talk.execute(listed, (guide(talk), *arguments)).fetchall()]
+
+    assert page() == [first, twice, twice, third, last]
+    assert page("", 2) == [first, twice, twice]
+    assert page(twice, 2) == [third, last]
+    assert page(third, 2) == [last]
+    assert page(last, 2) == []
+    for wrong in ("count => 0", "after => null"):
+        call = f"select ragdb.get_parents('chat', '{uuid(2)}', {wrong})"
+        refused(talk, "RG400", "", lambda call=call: talk.execute(call))
+
+
+def test_the_last_child_of_a_page_is_not_on_the_next(talk: Connection) -> None:
+    page = "select child_id from ragdb.get_children('chat', %s, %s)"
+    assert talk.execute(page, (uuid(1), "")).fetchall() == [(uuid(2),)]
+    assert talk.execute(page, (uuid(1), uuid(2))).fetchall() == []
+
+
 def test_conversations_put_at_once_may_call_their_turns_alike(talk: Connection) -> None:
     said = [
         {"id": "1", "role": "user", "text": "Hello."},

@@ -544,6 +544,15 @@ def test_synonyms_find_each_other(docs: Connection) -> None:
     assert docs.execute("select has_synonyms from ragdb.corpora").fetchone() == (False,)
 
 
+def test_a_word_that_is_taken_out_stands_for_no_other(docs: Connection) -> None:
+    docs.execute("select ragdb.add_synonyms('docs', '{car,auto,vehicle}')")
+    assert docs.execute("select ragdb.remove_synonyms('docs', 'car')").fetchone() == (4,)
+    assert docs.execute("select * from ragdb.list_synonyms('docs') order by 1").fetchall() == [
+        ("auto", ["vehicle"]),
+        ("vehicle", ["auto"]),
+    ]
+
+
 def test_a_synonym_weighs_less_than_the_word_however_rare_it_is(docs: Connection) -> None:
     same = [text_document(f"p{n}", f"the password of shed {n}") for n in range(20)]
     put(docs, "docs", [*same, text_document("rare", "the passcode of shed 5")])

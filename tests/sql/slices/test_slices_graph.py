@@ -120,3 +120,19 @@ def test_stored_slices_are_listed_in_pages_without_a_gap(tree: Connection) -> No
     ).fetchall():
         found += page
     assert found == rows
+
+
+def test_stored_slices_are_listed_from_a_time_on(tree: Connection) -> None:
+    tree.execute("set local ragdb.now = '2019-12-31 00:00:00+00'")
+    one(tree, "select ragdb.create_signing_key('k')")
+    for day in (1, 3):
+        tree.execute("select set_config('ragdb.now', %s, true)", (f"2020-01-0{day} 00:00:00+00",))
+        export(tree, day)
+
+    def anchors(since: str | None) -> list[str]:
+        listed = "select anchor_chunk_id from ragdb.list_slices('chat', %s)"
+        return [anchor for (anchor,) in tree.execute(listed, (since,)).fetchall()]
+
+    assert anchors(None) == [uuid(3), uuid(1)]
+    assert anchors("2020-01-02 00:00:00+00") == [uuid(3)]
+    assert anchors("2020-01-03 00:00:00+00") == [uuid(3)]
