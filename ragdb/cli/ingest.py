@@ -13,8 +13,7 @@ from ragdb.cli.ingest_contract import ingest_contract
 from ragdb.cli.ingest_runs import embed_all, run
 from ragdb.cli.ingested import advise, show, tell_waiting
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
-
-MAX_BYTES = 64 * 2**20
+from ragdb.readers.limits import MAX_BYTES
 
 
 def register(app: typer.Typer) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragdb.contracts.contract_file import Json
+from ragdb.readers.limits import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from ragdb.client.client import Client
     from ragdb.ingest.source import Found, Source
     from ragdb.readers.document import ReadError
-
-
-MAX_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ragdb.ingest.opening import open_below
 from ragdb.ingest.source import Source
 from ragdb.readers.channel import Names, is_day, is_message, named
 from ragdb.readers.document import ReadError
-from ragdb.readers.read import MAX_BYTES
+from ragdb.readers.limits import MAX_BYTES
 
 _PEOPLE = ("org_users.json", "users.json")
 _CHANNELS = ("channels.json", "groups.json")

@@ -23,7 +23,7 @@ from ragdb.ingest.networks import is_public, store, unreachable
 from ragdb.ingest.source import too_large
 from ragdb.ingest.sources import secret_in_url
 from ragdb.readers.document import ReadError
-from ragdb.readers.read import MAX_BYTES
+from ragdb.readers.limits import MAX_BYTES
 from ragdb.version import __version__
 
 _MAX_REDIRECTS = 5

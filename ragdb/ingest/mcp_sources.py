@@ -29,7 +29,7 @@ from mcp_types import BlobResourceContents, Resource
 from ragdb.ingest import fetch
 from ragdb.ingest.source import Found, Source, too_large
 from ragdb.readers.document import ReadError
-from ragdb.readers.read import MAX_BYTES
+from ragdb.readers.limits import MAX_BYTES
 
 SERVERS = "RAGDB_MCP_SERVERS"
 SECONDS = 60  # for each answer of a server

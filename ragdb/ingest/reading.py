@@ -21,8 +21,8 @@ from ragdb.ingest.source import Source
 from ragdb.readers import channel, conversation, converting, formats
 from ragdb.readers import read as readers
 from ragdb.readers.document import unforeseen
+from ragdb.readers.limits import MAX_BYTES
 
-MAX_BYTES = readers.MAX_BYTES
 SLAB_BYTES = 2**18  # of records; one task of a worker
 READ = 0.3  # part of the work on a file that reading it is; the rest is writing it
 TOLD = 2**22  # bytes of a file that tells how far it is read

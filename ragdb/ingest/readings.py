@@ -27,7 +27,7 @@ from ragdb.ingest.source import Source
 from ragdb.ingest.stopping import Stop
 from ragdb.readers import converting, formats, plugs
 from ragdb.readers.document import ReadError
-from ragdb.readers.read import MAX_BYTES
+from ragdb.readers.limits import MAX_BYTES
 from ragdb.version import __version__
 
 LIBRARIES = (

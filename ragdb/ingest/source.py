@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from ragdb.ingest.opening import open_below, unreadable
 from ragdb.readers.document import ReadError
-from ragdb.readers.read import MAX_BYTES
+from ragdb.readers.limits import MAX_BYTES
 
 # what the origin of a contract's source begins with: the same on every machine, because a contract
 # is read from many checkouts

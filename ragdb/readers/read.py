@@ -25,10 +25,9 @@ from ragdb.readers import (
 from ragdb.readers import jsonl as _jsonl
 from ragdb.readers.document import Content, Document, ReadError, without_form_feeds
 from ragdb.readers.formats import FORMATS, PLUG, READABLE
+from ragdb.readers.limits import MAX_BYTES
 
-__all__ = ["MAX_BYTES", "Content", "Document", "ReadError", "is_jsonl", "read", "read_jsonl"]
-
-MAX_BYTES = 64 * 1024 * 1024
+__all__ = ["Content", "Document", "ReadError", "is_jsonl", "read", "read_jsonl"]
 
 _NO_NAMES = channel.Names()
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
