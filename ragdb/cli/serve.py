@@ -11,13 +11,13 @@ import typer
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.query import AllowPrivate, AnswerModel, Endpoint
 from ragdb.cli.session import Failure, Session
+from ragdb.http.config import Config
 
 if TYPE_CHECKING:
     from socket import socket
 
     from fastapi import FastAPI
 
-    from ragdb.http.config import Config
     from ragdb.studio.sessions import Link
 
 PORT = "Port to listen on; 0 takes a free one."
@@ -52,16 +52,20 @@ def serve(
             metavar="ROLE", help="Role of requests without a token. Default: refuse them."
         ),
     ] = None,
-    pool: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of connections.")] = 8,
+    pool: Annotated[
+        int, typer.Option(min=1, max=1000, help="Largest number of connections.")
+    ] = Config.pool,
     max_requests: Annotated[
         int, typer.Option(min=1, help="Largest number of running requests.")
-    ] = 64,
-    timeout: Timeout = 30,
+    ] = Config.max_requests,
+    timeout: Timeout = Config.timeout,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds that a request waits for a worker.")
-    ] = 2,
-    max_body: Annotated[int, typer.Option(min=1, help="Largest request, in bytes.")] = 4 * 2**20,
-    max_blob: Annotated[int, typer.Option(min=1, help="Largest blob, in bytes.")] = 64 * 2**20,
+    ] = Config.wait,
+    max_body: Annotated[
+        int, typer.Option(min=1, help="Largest request, in bytes.")
+    ] = Config.max_body,
+    max_blob: Annotated[int, typer.Option(min=1, help="Largest blob, in bytes.")] = Config.max_blob,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,7 +104,7 @@ def serve(
     max_lag: Annotated[
         float,
         typer.Option(min=0, help="Seconds that a standby may be behind; inf takes any."),
-    ] = 5,
+    ] = Config.max_lag,
 ) -> None:
     """Serve the database over HTTP: slices, search, capabilities, traces, and /docs.
 
@@ -113,7 +117,6 @@ def serve(
         hint = "pip install 'ragdb-postgres[otlp]'"
         raise Failure("the exporter of spans is not installed", hint=hint)
     from ragdb.cli.ask import model_of
-    from ragdb.http.config import Config
     from ragdb.server import settings
 
     if corpus == "personal":
@@ -153,7 +156,7 @@ def serve(
 def studio(
     session: Session,
     port: Port = 0,
-    timeout: Timeout = 30,
+    timeout: Timeout = Config.timeout,
 ) -> None:
     """Open Studio for this machine's browser: print a link that lets one browser in, once.
 
@@ -163,7 +166,6 @@ def studio(
     """
     need_server()
     from ragdb.client import readonly
-    from ragdb.http.config import Config
     from ragdb.studio.sessions import Link
 
     with session.connect() as db:
