@@ -112,7 +112,7 @@ def _died(folder: Path, version: int) -> bool:
     """Whether the last server of a data folder ended, or ends, otherwise than by being stopped."""
     if not (folder / "PG_VERSION").exists():
         return False
-    said = run(folder, version, "pg_controldata", "-D", str(folder)).stderr
+    said = run(folder, version, "pg_controldata", "-D", str(folder)).stdout
     found = re.search("^Database cluster state: +(.*)$", said, re.M)
     return found is not None and not found[1].startswith("shut")  # shut down, shutting down
 
@@ -148,7 +148,7 @@ def _stop(folder: Path, version: int) -> None:
     how = "immediate" if leftover.was_moved(folder) else "fast"
     done = run(folder, version, "pg_ctl", "stop", "-w", "-m", how, "-D", str(folder))
     if done.returncode:
-        raise EmbeddedError(f"the server in {folder} does not stop: {done.stderr.strip()}")
+        raise EmbeddedError(f"the server in {folder} does not stop: {done.stdout.strip()}")
 
 
 def dsn(

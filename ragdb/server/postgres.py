@@ -106,7 +106,7 @@ def initialise(folder: Path, version: int) -> None:
         "--encoding=UTF8", "--data-checksums", *LOCALE[version], *settings,
     )  # fmt: skip
     if done.returncode:  # it has also said all that went well
-        causes = re.findall("(?:FATAL|PANIC|error): +(.*)", done.stderr) or [done.stderr.strip()]
+        causes = re.findall("(?:FATAL|PANIC|error): +(.*)", done.stdout) or [done.stdout.strip()]
         raise _failed(
             folder.parent, f"a data folder cannot be created in {folder}: {'; '.join(causes)}"
         )
@@ -152,7 +152,7 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
         )  # fmt: skip
         if done.returncode == 0:
             return
-        said = done.stderr + _logged(log, logs, before)
+        said = done.stdout + _logged(log, logs, before)
         waited = time.monotonic() - began
         is_leftover = leftover.SAID.search(said)
         if is_leftover and answers():  # it was there, and had lost a process
@@ -198,6 +198,7 @@ def _logged(log: Path, logs: Path, before: dict[Path, int]) -> str:
 
 
 def run(folder: Path, version: int, program: str, *args: str) -> subprocess.CompletedProcess[str]:
+    """Run a program as the server's user, in a folder; `stdout` has its errors, too."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_"))}
     as_root: dict[str, Any] = {}
     if os.geteuid() == 0:
@@ -208,14 +209,14 @@ def run(folder: Path, version: int, program: str, *args: str) -> subprocess.Comp
             [str(programs(version) / program), *args],
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=output,
+            stderr=subprocess.STDOUT,
             cwd=folder,
             env=environment | {"LC_ALL": "C"},
             text=True,
             **as_root,
         )
         output.seek(0)
-        done.stderr = output.read()
+        done.stdout = output.read()
     return done
 
 

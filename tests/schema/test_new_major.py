@@ -112,7 +112,7 @@ def upgraded(request: pytest.FixtureRequest, ways: Ways, stack: ExitStack) -> tu
         work, 18, "pg_upgrade", "-U", "postgres", "-d", str(old), "-D", str(new),
         "-b", str(postgres.programs(16)), "-B", str(postgres.programs(18)),
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout
     stack.callback(embedded.stop, new)
     return trace, embedded.start(new)
 

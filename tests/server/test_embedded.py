@@ -635,7 +635,7 @@ def test_a_server_that_does_not_stop_is_told(home: Path, monkeypatch: pytest.Mon
     said = "pg_ctl: server does not shut down"
     monkeypatch.setattr(embedded, "status", lambda *_, **__: embedded.Status(1, home, 18, home))
     monkeypatch.setattr(
-        embedded, "run", lambda *_: subprocess.CompletedProcess([], 1, "", f"{said}\n")
+        embedded, "run", lambda *_: subprocess.CompletedProcess([], 1, f"{said}\n", "")
     )
     with pytest.raises(postgres.EmbeddedError, match=f"{home / 'pg18'} does not stop: {said}$"):
         embedded.stop(home / "pg18")
@@ -703,7 +703,7 @@ def test_a_user_of_the_server_that_another_process_makes_at_that_moment_is_there
 def test_a_first_start_that_fails_shows_the_cause_and_not_all_that_was_done(
     home: Path, monkeypatch: pytest.MonkeyPatch, said: str, cause: str
 ) -> None:
-    done = subprocess.CompletedProcess([], 1, "", said)
+    done = subprocess.CompletedProcess([], 1, said, "")
     monkeypatch.setattr(postgres, "run", lambda *_: done)
     with pytest.raises(postgres.EmbeddedError) as failed:
         postgres.initialise(home / "failed", 18)
@@ -852,7 +852,7 @@ def test_the_cause_is_read_after_the_log_is_written_to_its_end(
         said = "LOG:  redirecting log output to logging collector process\n"
         (folder / "startup.log").write_text(said)
         writer.start()
-        return subprocess.CompletedProcess([], 1, "", "pg_ctl: could not start server")
+        return subprocess.CompletedProcess([], 1, "pg_ctl: could not start server", "")
 
     monkeypatch.setattr(postgres, "run", fails)
     with pytest.raises(postgres.EmbeddedError, match="the cause"):
@@ -865,7 +865,7 @@ def test_a_server_that_cannot_start_on_a_full_disk_says_so_at_once(
 ) -> None:
     def full(*_: object) -> subprocess.CompletedProcess[str]:
         said = 'FATAL:  could not write lock file "postmaster.pid": No space left on device'
-        return subprocess.CompletedProcess([], 1, "", said)
+        return subprocess.CompletedProcess([], 1, said, "")
 
     monkeypatch.setattr(postgres, "run", full)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 2**24))
@@ -880,7 +880,7 @@ def test_a_server_that_cannot_start_on_a_full_disk_says_so_at_once(
 def test_a_server_that_cannot_start_for_another_reason_is_not_told_of_its_disk(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = subprocess.CompletedProcess([], 1, "", "could not bind: Address already in use")
+    said = subprocess.CompletedProcess([], 1, "could not bind: Address already in use", "")
     monkeypatch.setattr(postgres, "run", lambda *_: said)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 2**25))
     with pytest.raises(postgres.EmbeddedError, match="already in use") as failed:
