@@ -99,9 +99,9 @@ def verb(
 
         def run(context: typer.Context, **given: Any) -> None:
             _refuse_more(context)
-            before = context.obj or {}  # the verb
+            before_verb = context.obj or {}
             flags = {
-                n: before.get(n) if (v := given.pop(n)) in (None, False) else v for n in SHARED
+                n: before_verb.get(n) if (v := given.pop(n)) in (None, False) else v for n in SHARED
             }
             chosen = "json" if flags["json"] else flags["format"] or "table"
             if chosen not in formats:

@@ -69,7 +69,7 @@ class Run:
         self.wholes = readings.Wholes(db, corpus, options)
         self.seen: list[str] = []
         self.files_done = self.bytes_done = self.bytes_begun = self.chunks = 0
-        self.batch_size = 0  # of the file that a batch is alone
+        self.alone_bytes = 0  # of the file whose document is a batch by itself
         self.stage = "reading"
         self.stop: Stop = options.get("stop") or Stop()
         self.writer = Writer(db, self.report, self.options, self._create_corpus)
@@ -184,11 +184,11 @@ class Run:
     ) -> tuple[Source, FileResult, Outcome, bool]:
         source, file, task, is_last = waiting.popleft()
 
-        def look(done: float) -> None:
+        def hear(done: float) -> None:
             self.bytes_begun = max(self.bytes_begun, int(done * (source.size or 0)))
             self._tell()
 
-        return source, file, pool.result(task, look), is_last
+        return source, file, pool.result(task, hear), is_last
 
     def _options_for(self, source: Source) -> Mapping[str, Any]:
         """The options for a source; those for a URL that is here say of what version."""
@@ -244,14 +244,15 @@ class Run:
     def _tell(self) -> None:
         progress = self.options.get("progress")
         if progress:
-            read = self.bytes_done + self.bytes_begun
-            total = len(self.files), self.bytes_total
-            progress(Progress(self.files_done, total[0], read, total[1], self.chunks, self.stage))
+            files, read = len(self.files), self.bytes_done + self.bytes_begun
+            progress(
+                Progress(self.files_done, files, read, self.bytes_total, self.chunks, self.stage)
+            )
 
     def _wrote(self, part: float) -> None:
         """A large document is so far written."""
-        if self.batch_size:
-            self.bytes_begun = int(self.batch_size * (READ + (1 - READ) * part))
+        if self.alone_bytes:
+            self.bytes_begun = int(self.alone_bytes * (READ + (1 - READ) * part))
             self._tell()
 
     # ── writing ──
@@ -265,7 +266,7 @@ class Run:
         if batch or is_last:
             self.stop.check()
             is_alone = len(batch) == 1 and not batch[0].outcome.at
-            self.batch_size = (batch[0].source.size or 0) if is_alone else 0
+            self.alone_bytes = (batch[0].source.size or 0) if is_alone else 0
             self._tell()
             if is_alone or is_last:
                 for written in self.writer.write(batch, is_last=is_last):

@@ -174,12 +174,12 @@ class Tools(Served):
     def resource(self, uri: str) -> types.TextResourceContents:
         """A corpus with its first documents, or one of its chunks or documents."""
         start = "ragdb://corpus/"
-        corpus, _, own = uri.removeprefix(start).partition("/")
+        corpus, _, inside = uri.removeprefix(start).partition("/")
         if not uri.startswith(start) or not corpus:
             raise MCPError(types.INVALID_PARAMS, f"unknown resource {uri[:80]!r}")
         self.check(corpus)
-        if own:
-            text = fetch(self, {"id": f"{corpus}/{unquote(own)}"})["text"]
+        if inside:
+            text = fetch(self, {"id": f"{corpus}/{unquote(inside)}"})["text"]
             return types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
         with self.database() as db:
             about = record(db.corpus_info(corpus))

@@ -44,7 +44,7 @@ class Done:
     """What a worker has done so far."""
 
     embedded: int = 0
-    queries: int = 0
+    queries: int = 0  # and requests of `ragdb.embed_text`
     read: int = 0
     failed: int = 0
     cut: int = 0  # chunks that are longer than what their model reads

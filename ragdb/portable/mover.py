@@ -81,7 +81,7 @@ def move(
     row = next(row for row in target.list_moves(corpus) if row.move_id == courier.id)
     counts = (row.digest or {})["counts"]
     return Moved(
-        corpus, row_peer(source, courier), counts["documents"], counts["chunks"], courier.pages,
+        corpus, _peer(source, courier), counts["documents"], counts["chunks"], courier.pages,
         courier.pause_ms,
     )  # fmt: skip
 
@@ -123,7 +123,7 @@ def address(db: Client) -> str:
     return f"{info.host}:{info.port}/{info.dbname}"
 
 
-def row_peer(source: Client, courier: _Courier) -> str:
+def _peer(source: Client, courier: _Courier) -> str:
     """Where the source says that the corpus went."""
     rows = source.list_moves(courier.corpus)
     return str(next(row.peer for row in rows if row.move_id == courier.id))
@@ -166,6 +166,8 @@ def _left_if_refused(source: Client, move_id: UUID, is_new: bool) -> Iterator[No
 
 
 class _Courier:
+    """Carries the pages of one move, and counts them."""
+
     def __init__(
         self,
         source: Client,

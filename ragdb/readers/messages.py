@@ -35,11 +35,8 @@ ROLES = {
 _LONGEST = 200  # characters of the name of who speaks
 _IDS = ("id", "_id", "message_id")
 _SAID_AT = ("created_at", "created_date")
-_MAYBE_SAID_AT = (
-    "create_time",
-    "createdAt",
-    "timestamp",
-)  # of one that is something else nothing is kept
+# of one that is something else nothing is kept
+_MAYBE_SAID_AT = ("create_time", "createdAt", "timestamp")
 _COUNT = re.compile(r"\d{9,19}(\.\d+)?")
 _SOONEST = 1e11  # a greater count is not of seconds: that of seconds would be the year 5138
 _LATER = 1e8  # a smaller count may be of the seconds of a recording: it would be of 1973 or before

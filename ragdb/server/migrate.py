@@ -58,9 +58,9 @@ def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
     """Bring the schema of a database to that of this package; return whether anything was done.
 
     `force` reloads functions and views even where the schema is current, and drops those that
-    others made in the schemas of ragdb. `say` hears of those of
-    another build that were replaced, and whom this waits for. While others use what it changes, it
-    gives way to all who come, and tries again; a lock_timeout of the session's own ends it.
+    others made in the schemas of ragdb. `say` hears of those of another build that were replaced,
+    and whom this waits for. While others use what it changes, it gives way to all who come, and
+    tries again; a lock_timeout of the session's own ends it.
     Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
     """
     with in_turns(connect(dsn)) as connection:
