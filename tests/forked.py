@@ -265,8 +265,9 @@ def _become(out: int, errors: int, arguments: list[str], env: dict[str, str], cw
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
-    # a shell that starts the tests in the background has them ignore it
+    # a shell that starts the tests in the background has them ignore the one, and nohup the other
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 if __name__ == "__main__":
