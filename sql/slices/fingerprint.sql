@@ -4,6 +4,26 @@
 create type ragdb_internal.slice_content as (
   contents bytea, content_hashes bytea[], edges bytea, edge_count integer);
 
+-- Returns what a fingerprint covers of a member: its id, packed, and the hash of its text. One that
+-- is gone counts too, as one without content.
+create or replace function ragdb_internal.packed_member(packed_id bytea, content_hash bytea)
+returns bytea
+language sql immutable parallel safe
+return packed_member.packed_id
+  || coalesce(ragdb_internal.packed(packed_member.content_hash), E'\\xffffffff');
+
+-- Returns the snapshot hash of a slice, in 64 hex digits: of its members, each as packed_member()
+-- says, and of how many edges join them.
+create or replace function ragdb_internal.snapshot_hash(
+  contents bytea, edge_count integer, schema_version text)
+returns text
+language sql immutable parallel safe
+return pg_catalog.encode(pg_catalog.sha256(
+  ragdb_internal.packed('ragdb-snapshot-1')
+  || ragdb_internal.packed(coalesce(snapshot_hash.contents, ''))
+  || ragdb_internal.packed(pg_catalog.int4send(snapshot_hash.edge_count))
+  || ragdb_internal.packed(snapshot_hash.schema_version)), 'hex');
+
 -- Reads what the fingerprints of a slice cover: its members (sorted ids) with the hashes of their
 -- texts, and the edges between them.
 --
@@ -45,9 +65,8 @@ begin
   )
   select c.bytes, c.hashes, e.bytes, e.count into strict content
     from (
-      -- a member that is gone counts too, as one without content
-      select string_agg(m.packed || coalesce(ragdb_internal.packed(m.content_hash), E'\\xffffffff'),
-            '' order by m.chunk_id) as bytes,
+      select string_agg(ragdb_internal.packed_member(m.packed, m.content_hash), ''
+            order by m.chunk_id) as bytes,
           array_agg(m.content_hash order by m.chunk_id) as hashes
         from members m) c
     cross join (
@@ -67,8 +86,6 @@ returns ragdb.slices
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_contents constant bytea := ragdb_internal.packed(coalesce(content.contents, ''));
 begin
   slice.corpus_id := corpus.corpus_id;
   slice.schema_version := '1.0.0';
@@ -77,13 +94,12 @@ begin
   slice.slice_id := encode(sha256(
     ragdb_internal.packed('ragdb-slice-1') || ragdb_internal.packed(corpus.name)
     || ragdb_internal.packed(slice.anchor_chunk_id) || ragdb_internal.packed(slice.policy_id)
-    || ragdb_internal.packed(slice.params_hash) || v_contents
+    || ragdb_internal.packed(slice.params_hash)
+    || ragdb_internal.packed(coalesce(content.contents, ''))
     || ragdb_internal.packed(coalesce(content.edges, ''))
     || ragdb_internal.packed(slice.schema_version)), 'hex');
-  slice.graph_snapshot_hash := encode(sha256(
-    ragdb_internal.packed('ragdb-snapshot-1') || v_contents
-    || ragdb_internal.packed(int4send(slice.edge_count))
-    || ragdb_internal.packed(slice.schema_version)), 'hex');
+  slice.graph_snapshot_hash := ragdb_internal.snapshot_hash(
+    content.contents, slice.edge_count, slice.schema_version);
   return slice;
 end $$;
 

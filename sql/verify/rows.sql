@@ -187,13 +187,11 @@ as $$
 begin
   return ragdb_internal.verified_rows('slices', array(
     select row(jsonb_build_array(s.corpus_id, s.slice_id), 'slice ' || s.slice_id,
-        case when s.graph_snapshot_hash <> encode(sha256(
-            ragdb_internal.packed('ragdb-snapshot-1') || ragdb_internal.packed(coalesce((
-              select string_agg(coalesce(ragdb_internal.packed(m.id), E'\\xffffffff')
-                  || coalesce(ragdb_internal.packed(m.hash), E'\\xffffffff'), '' order by m.n)
-                from unnest(s.chunk_ids, s.content_hashes) with ordinality m (id, hash, n)), ''))
-            || ragdb_internal.packed(int4send(s.edge_count))
-            || ragdb_internal.packed(s.schema_version)), 'hex')
+        case when s.graph_snapshot_hash <> ragdb_internal.snapshot_hash((
+              select string_agg(ragdb_internal.packed_member(
+                  coalesce(ragdb_internal.packed(m.id), E'\\xffffffff'), m.hash), '' order by m.n)
+              from unnest(s.chunk_ids, s.content_hashes) with ordinality m (id, hash, n)),
+              s.edge_count, s.schema_version)
             or s.chunk_ids <> array(
               select o.id collate "C" from unnest(s.selection_order) o (id) order by 1)
           then 'its members are not those of its fingerprint' end)::ragdb_internal.checked_row
