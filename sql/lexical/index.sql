@@ -142,6 +142,16 @@ begin
     ragdb_internal.drop_left_lexemes(v_corpus), ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
 
+-- Returns a row for each lexeme of the impacts of a chunk.
+create or replace function ragdb_internal.postings_of(impacts sparsevec)
+returns table (term_id integer, impact real)
+language sql stable parallel safe
+begin atomic
+  select e.entries[i]::integer, e.entries[i + 1]::real
+  from (select ragdb_internal.entries(postings_of.impacts) as entries offset 0) e
+    cross join generate_series(1, cardinality(e.entries), 2) i;
+end;
+
 -- Takes chunks out of the lexical index and the counters of their corpus; the caller holds the
 -- corpus lock.
 create or replace function ragdb_internal.unindex_chunks(corpus_id integer, chunk_nos integer[])
@@ -158,10 +168,8 @@ begin
     where x.corpus_id = unindex_chunks.corpus_id and x.chunk_no = any (unindex_chunks.chunk_nos)
     returning x.chunk_no, x.lexeme_count, x.impacts
   ), lost as materialized (
-    select e.entries[i]::integer as term_id, array_agg(g.chunk_no) as chunk_nos
-    from gone g
-      cross join lateral (select ragdb_internal.entries(g.impacts) as entries offset 0) e
-      cross join generate_series(1, cardinality(e.entries), 2) i
+    select p.term_id, array_agg(g.chunk_no) as chunk_nos
+    from gone g cross join lateral ragdb_internal.postings_of(g.impacts) p
     group by 1
   ), counted as (
     update ragdb.corpora c
@@ -186,16 +194,6 @@ begin
     where s.corpus_id = unindex_chunks.corpus_id;
   perform ragdb_internal.uncount_part(unindex_chunks.corpus_id);
 end $$;
-
--- Returns a row for each lexeme of the impacts of a chunk.
-create or replace function ragdb_internal.postings_of(impacts sparsevec)
-returns table (term_id integer, impact real)
-language sql stable parallel safe
-begin atomic
-  select e.entries[i]::integer, e.entries[i + 1]::real
-  from (select ragdb_internal.entries(postings_of.impacts) as entries offset 0) e
-    cross join generate_series(1, cardinality(e.entries), 2) i;
-end;
 
 -- Returns the rows of some chunks, each once, in the lexical index of a corpus. By key, whatever is
 -- known of the table.
