@@ -58,7 +58,7 @@ returns table (lexeme text, stands_for text, frequency integer)
 language sql stable parallel safe
 begin atomic
   with spelt as materialized (
-    select w.* from ragdb_internal.words_spelt((past).corpus, meant_then.text) w
+    select w.* from ragdb_internal.spelt_words_for((past).corpus, meant_then.text) w
   ), lacking as materialized (
     select s.word, s.lexeme, s.frequency, n.near, n.likely
     from spelt s

@@ -32,14 +32,14 @@ end;
 -- Returns the words of a text that may be misspelt, as ragdb_internal.spelt_words does, by the text
 -- configuration of a corpus. The lexemes of the text are worked out once, where an argument would
 -- be for each of its words.
-create or replace function ragdb_internal.words_spelt(corpus ragdb.corpora, text text)
+create or replace function ragdb_internal.spelt_words_for(corpus ragdb.corpora, text text)
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
   select w.word, w.lexeme, w.frequency
   from (select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
-        words_spelt.text, (corpus).text_config)) as lexemes offset 0) l
-    cross join lateral ragdb_internal.spelt_words(words_spelt.text,
+        spelt_words_for.text, (corpus).text_config)) as lexemes offset 0) l
+    cross join lateral ragdb_internal.spelt_words(spelt_words_for.text,
       ragdb_internal.ascii_dictionary((corpus).text_config), (corpus).text_config, l.lexemes) w;
 end;
 
@@ -49,7 +49,7 @@ returns table (word text)
 language sql stable parallel safe
 begin atomic
   select w.word
-  from ragdb_internal.words_spelt(known_words.corpus, known_words.text) w
+  from ragdb_internal.spelt_words_for(known_words.corpus, known_words.text) w
     cross join lateral (
       select from ragdb.lexemes d
       where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme and d.df > 0
@@ -70,7 +70,7 @@ return (
         where w.word <> all (is_strange.known) and w.word not in (
           select k.word from ragdb_internal.known_words(is_strange.corpus, is_strange.text) k))
       as lacking
-    from ragdb_internal.words_spelt(is_strange.corpus, is_strange.text) w) s);
+    from ragdb_internal.spelt_words_for(is_strange.corpus, is_strange.text) w) s);
 
 -- Returns how many words of a text that a corpus lacks are replaced at most: the longest. A
 -- question that lacks more words is about something else, or long, where each word weighs little.
