@@ -141,10 +141,9 @@ begin atomic
       offset 0) e;
 end;
 
--- Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place
--- but the last, nor the first of three letters, and of more than three, behind 1 to so many
--- letters, one dropped behind its like or put in, and how many these are; then another one dropped,
--- or one replaced. Null stands for one that does not count.
+-- Returns the lexemes of what one edit makes of a word, the likely ones first, and how many these
+-- are, as edits() does behind 1 to so many letters; of a word of three letters only those of two
+-- letters swapped. Null stands for one that does not count.
 create or replace function ragdb_internal.near_lexemes(
   word text, asciis regdictionary, config text, last integer)
 returns table (near text[], likely integer)

@@ -99,10 +99,10 @@ begin atomic
   where c.rank is not null or w.rank is not null;
 end;
 
--- Returns the candidates of both legs, by words under a restriction to depth min(1000, max(42, 4.2
--- k)) or k, by meaning under one that holds what the query demands too to min(1000, max(25, 2.5 k))
--- or k, what ties with the last of a leg too, with their fused score. Planned once: what needs to
--- see its arguments plans for itself, inside. Raises RG410.
+-- Returns the candidates of both legs with their fused score: by words under a restriction, to
+-- worded_depth(), and by meaning under one that holds what the query demands too, to near_depth();
+-- what ties with the last of a leg, too. Planned once: what needs to see its arguments plans for
+-- itself, inside. Raises RG410.
 create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
   embedding vector, k integer, among ragdb_internal.restriction,

@@ -1,9 +1,8 @@
 -- Search by a chunk or a vector: what is most like a chunk of the corpus, by meaning or by words,
 -- and what is nearest to a given embedding.
--- The terms that say most of a chunk: as often in it, and in as few others, as any. More than 25
--- cost time and change little.
 
--- Returns the 25 lexemes that weigh most in a chunk, with the idf of each.
+-- Returns the 25 lexemes that weigh most in a chunk, with the idf of each: as often in it, and in
+-- as few others, as any. More than 25 cost time and change little.
 create or replace function ragdb_internal.heaviest_terms(own ragdb.chunks)
 returns table (lexeme text, weight float8)
 language plpgsql stable parallel safe
