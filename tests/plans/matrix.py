@@ -86,6 +86,7 @@ def fill(db: Connection, corpus: str, size: Size) -> None:
     for first in range(0, size.documents, 250):
         last = min(first + 250, size.documents)
         put(db, corpus, (one(corpus, n) for n in range(first, last)))
+    put(db, corpus, [document(f"{corpus}/few.md", ["seldom written words"])])
     sessions = [conversation(tree(corpus, 0, size.turns), session=f"{corpus} long")]
     sessions += [
         conversation(tree(corpus, 10_000 + 10 * n, 4), session=f"{corpus} {n}", uri=f"{corpus}#{n}")
@@ -533,7 +534,7 @@ READERS: dict[str, Make] = {
         (c, f"x{c}77y1"),
     ),
     "did_you_mean": lambda db, c: (
-        "select ragdb.did_you_mean(%s, 'comomn words of ttile and nowhere else')",
+        "select ragdb.did_you_mean(%s, 'seldmo wirtten words of ttile and nowhere else')",
         (c,),
     ),
     "explain_search": lambda db, c: (
@@ -770,6 +771,10 @@ WHOLE: dict[str, Make] = {
     "search_documents": lambda db, c: (
         "select * from ragdb.search_documents(%s, %s, 5)",
         (c, f"x{c}77y1"),
+    ),
+    "did_you_mean, of words of all": lambda db, c: (
+        "select ragdb.did_you_mean(%s, 'comomn words of ttile and nowhere else')",
+        (c,),
     ),
     "similar": lambda db, c: ("select * from ragdb.similar(%s, %s, 3)", (c, chunk(db, c))),
     "optimize_corpus": lambda db, c: ("select ragdb.optimize_corpus(%s)", (c,)),
