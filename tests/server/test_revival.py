@@ -246,7 +246,7 @@ def test_one_that_was_killed_while_it_stopped_stays_stopped(
     lock, started = threading.Lock(), []
     (tmp_path / "PG_VERSION").touch()
     said = f"Catalog version number: 1\nDatabase cluster state:               {state}\n"
-    monkeypatch.setattr(embedded, "run", lambda *_: subprocess.CompletedProcess([], 0, "", said))
+    monkeypatch.setattr(embedded, "run", lambda *_: subprocess.CompletedProcess([], 0, said))
     monkeypatch.setattr(embedded, "_lock", lambda _: lock)
     # who stops it holds the lock until the file says so
     monkeypatch.setattr(embedded, "launch", lambda *_: started.append(lock.locked()))
