@@ -103,7 +103,7 @@ begin
               hint = 'ask with a word';
     end if;
     -- a search that finds nothing says so
-  elsif v_several is null and ragdb_internal.is_static(space.embedder_id) then
+  elsif ragdb_internal.is_static(space.embedder_id) then
     perform ragdb_internal.note_unknown_words(corpus, request.mode);
   elsif v_several is null then
     perform ragdb_internal.note_not_kept(corpus, request.mode);

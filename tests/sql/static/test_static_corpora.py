@@ -138,6 +138,26 @@ def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Da
         loaded.search("docs", "检索 模型", mode="semantic")
 
 
+def test_unknown_words_are_not_blamed_on_another_embedder(loaded: Database) -> None:
+    """One embedder for all corpora would know them no better."""
+    fill(loaded)
+    loaded.create_embedder("other", 2)
+    loaded.create_corpus("more")
+    loaded.embed_corpus("more", "other")
+    loaded.put_text("more", "zh", "检索 模型 数据")
+    (chunk,) = loaded.document_chunks("more", "zh")
+    assert loaded.put_embeddings("more", [chunk.chunk_id], [0.6, 0.8]) == 1
+    loaded.put_query_embedding("more", "检索 模型", [0.6, 0.8], "other")
+    said: list[Any] = []
+    loaded.connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
+    (hit, *_) = loaded.search(["docs", "more"], "检索 模型")
+    assert (hit.source, hit.mode) == ("zh", "lexical")
+    assert [text for text in said if 'of corpus "docs" knows too few words' in text] == said
+    with pytest.raises(ModeNotAvailable) as refused:
+        loaded.search(["docs", "more"], "检索 模型", mode="semantic")
+    assert 'of corpus "docs" knows too few' in (refused.value.diag.message_detail or "")
+
+
 def test_a_query_without_a_word_is_called_that(loaded: Database) -> None:
     """Not an embedder that knows too few words."""
     fill(loaded)
