@@ -189,7 +189,7 @@ def told_of(session: Session, action: Callable[[], int | None]) -> int:
             raise
         if isinstance(error, OSError) and error.filename is None:
             _close_stdout()
-        failure.detail = failure.detail or named_by(error, vars(session).get("target"))
+        failure.detail = failure.detail or named_by(error, session)
         show(failure, in_json=session.format in IN_JSON)
         if session.verbose and failure is not error:
             import traceback

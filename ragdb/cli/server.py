@@ -114,11 +114,6 @@ def psql(
     session.upgrades = False  # what is in the way of an upgrade is moved by psql
     database, secret = settings.for_program(session.target.conninfo)
     said = conninfo_to_dict(database)
-    if session.verbose and arguments and re.match(r"\w+=", arguments[0]):
-        raise Failure(
-            f"-v says what ragdb does, and psql would pass over {arguments[0]}",
-            hint="put -- before what is for psql: `ragdb psql -- -v NAME=VALUE`",
-        )
     for name, flags in PASSED_OVER.items():
         for argument in arguments or ():
             if name in said and argument.startswith(flags):
@@ -126,7 +121,13 @@ def psql(
                     f"psql would pass over {argument}: the connection has the {name} {said[name]}",
                     hint="`ragdb psql --dsn DSN` says where to connect, and as whom",
                 )
-    if alone := _alone(arguments or []):
+    alone = _alone(arguments or [])
+    if session.verbose and (given := [one for one in alone if re.match(r"\w+=", one)]):
+        raise Failure(
+            f"-v says what ragdb does, and psql would pass over {given[0]}",
+            hint="put -- before what is for psql: `ragdb psql -- -v NAME=VALUE`",
+        )
+    if alone:
         raise Failure(
             f"no place for {', '.join(map(repr, alone))}: psql is on the database of ragdb",
             hint="`ragdb psql --dsn DSN` opens another; SQL stands behind -c:"
@@ -142,8 +143,8 @@ def psql(
             "\\df ragdb.* lists the functions; tables are for ragdb_owner alone, and"
             " \\d+ ragdb.TABLE says which function reads one for you; \\dv bi.* lists the views"
         )
-    given = ["-d", database, *(arguments or [])]
-    os.execve(program, [program, *context, *given], {**os.environ, **secret})
+    line = [program, *context, "-d", database, *(arguments or [])]
+    os.execve(program, line, {**os.environ, **secret})
 
 
 def _alone(arguments: list[str]) -> list[str]:

@@ -107,6 +107,8 @@ class Session:
     """Exit code if the reader of a pipe closes it before all is printed."""
     upgrades: bool = True
     """Whether the schema of an older ragdb on the embedded server is brought up to date first."""
+    is_found: bool = False
+    """Whether its database was reached and has the schema of this package."""
     _told: set[tuple[str, str]] = field(default_factory=set)
 
     @functools.cached_property
@@ -158,7 +160,9 @@ class Session:
         try:
             in_turns(db.connection)
             lost.watch(db.connection)
-            if self.verb not in ("doctor", "status") and scripts.is_another(db.connection):
+            self.is_found = scripts.is_current(db.connection)
+            is_told = self.is_found or self.verb in ("doctor", "status")
+            if not is_told and scripts.is_another(db.connection):
                 self.note(
                     f"the schema is not that of ragdb {__version__}; `ragdb init` brings it there"
                 )

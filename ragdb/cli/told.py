@@ -35,7 +35,7 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] == "help":
-            asked = [word for word in args[1:] if not word.startswith("-")]
+            asked = [word for word in args[1:] if word in self.commands]
             says = f"`ragdb {asked[0]} --help` says what it takes" if asked else None
             ctx.fail(f"No such command 'help': {says or '`ragdb --help` lists the verbs'}.")
         return super().resolve_command(ctx, args)

@@ -13,7 +13,7 @@ from ragdb.client.connecting import OTHER_SCHEMA, is_lost
 from ragdb.server.postgres import EmbeddedError
 
 if TYPE_CHECKING:
-    from ragdb.server.settings import Connection
+    from ragdb.cli.session import Session
 
 _UP = "start the server, or correct the host or the port"
 _HINTS = {
@@ -36,13 +36,14 @@ def hint(error: Exception) -> str:
     return next((todo for words, todo in _HINTS.items() if words in said), EmbeddedError.hint)
 
 
-def named_by(error: Exception, target: Connection | None) -> str | None:
+def named_by(error: Exception, session: Session) -> str | None:
     """Which variable names a database that was not reached, or that has not this schema.
 
     Whoever set it for another program does not think of it. None where a flag names the database,
-    or an error came before it was looked up (`target` is None).
+    an error came before it was looked up, or it is there: then the error is of another.
     """
-    if target is None or target.origin in ("--dsn", "embedded"):
+    target = vars(session).get("target")
+    if target is None or target.origin in ("--dsn", "embedded") or session.is_found:
         return None
     is_away = (
         isinstance(error, psycopg.OperationalError) and not error.sqlstate and not is_lost(error)

@@ -312,6 +312,8 @@ def test_ingest_reads_standard_input(run: Run) -> None:
         (["help"], "`ragdb --help` lists the verbs"),
         (["help", "search"], "`ragdb search --help`"),
         (["help", "--json"], "`ragdb --help` lists the verbs"),
+        (["help", "nothing"], "`ragdb --help` lists the verbs"),
+        (["help", "help"], "`ragdb --help` lists the verbs"),
         (["psql", "demo"], "no place for 'demo'"),
         (["psql", "-c", "select 1", "demo"], "no place for 'demo'"),
         (["psql", "--", "--command", "select 1", "demo", "me"], "no place for 'demo', 'me'"),
@@ -345,8 +347,13 @@ def test_psql_is_given_what_follows_its_flags(demo: Run, monkeypatch: pytest.Mon
         assert got.pop()[-len(asked) :] == asked
 
 
-def test_a_variable_for_psql_is_not_lost_to_the_v_of_ragdb(demo: Run) -> None:
-    refused = demo("psql", "-v", "rag=A", "-f", "report.sql")
+@pytest.mark.parametrize(
+    "arguments", [("-v", "rag=A", "-f", "report.sql"), ("-f", "report.sql", "-v", "rag=A")]
+)
+def test_a_variable_for_psql_is_not_lost_to_the_v_of_ragdb(
+    demo: Run, arguments: tuple[str, ...]
+) -> None:
+    refused = demo("psql", *arguments)
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "psql would pass over rag=A\n  hint: put -- before" in refused.stderr
     # what ragdb refuses by itself is no error of its code
@@ -559,6 +566,19 @@ def test_a_variable_that_names_a_database_of_something_else_is_told(
     assert f"{there}DATABASE_URL\n  hint: start the server" in said("DATABASE_URL", away)
     assert f"{there}DATABASE_URL\n  hint: run `ragdb init`" in said("DATABASE_URL", server)
     assert "detail" not in said("DATABASE_URL", server, "--dsn", away)
+
+
+def test_what_is_wrong_with_another_database_is_not_said_of_that_of_a_variable(
+    demo: Run, server: str
+) -> None:
+    for dsn, why in (
+        ("postgresql://nobody@127.0.0.1:1/none", "connection failed"),
+        (server, 'schema "ragdb" does not exist'),
+    ):
+        done = demo("corpus", "move", "demo", "--to", dsn)
+        assert done.exit_code == 3
+        assert why in done.stderr
+        assert "the database is that of" not in done.stderr
 
 
 @pytest.mark.parametrize("verb", [("corpus", "ls"), ("doctor",)])
