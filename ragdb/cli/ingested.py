@@ -116,7 +116,10 @@ def tell_waiting(session: Session, db: Database, corpora: Iterable[str]) -> None
             continue
         chunks, do = counted(space.backlog, "chunk"), "waits" if space.backlog == 1 else "wait"
         waits = f"{chunks} of {space.corpus} {do} for an embedding by {space.embedder}"
-        if db.has_worker():
+        if space.provider is None:
+            bind = f"`ragdb embedder bind {space.embedder} --provider PROVIDER`"
+            session.note(f"  hint: {waits}, which is bound to no provider: {bind}")
+        elif db.has_worker():
             session.note(f"  {waits}, which a worker makes")
         else:
             session.note(f"  hint: {waits}, and no worker runs: `ragdb embed {space.corpus}`")

@@ -387,6 +387,21 @@ def test_what_waits_for_a_model_outside_is_counted_with_what_embeds_it(
     assert " for an embedding" not in said("-c", "docs")
 
 
+def test_no_worker_is_said_to_embed_by_an_embedder_without_a_provider(
+    run: Run, tmp_path: Path, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_embedder("words", 64)
+        db.create_corpus("docs")
+        db.embed_corpus("docs", "words")
+    (tmp_path / "a.md").write_text("# a\n\nA text.\n")
+    monkeypatch.setattr(Functions, "has_worker", lambda _: True)
+    said = run("ingest", tmp_path, "-c", "docs").stderr
+    waits = "1 chunk of docs waits for an embedding by words, which is bound to no provider"
+    assert f"  hint: {waits}: `ragdb embedder bind words --provider PROVIDER`\n" in said
+    assert "a worker" not in said
+
+
 def test_what_a_contract_reads_and_a_model_outside_embeds_is_counted(
     run: Run, tmp_path: Path, clone: str
 ) -> None:
