@@ -28,9 +28,15 @@ begin
   end if;
 end $$;
 
--- Refuses a document that is not the one that was signed, or that ragdb does not make: what can be
--- read in two ways would be two documents, and what is not made again so is never passed on. Raises
--- RG492.
+-- Raises RG492 for an event whose document ragdb does not make: what can be read in two ways would be
+-- two documents, and what is not made again so is never passed on.
+create or replace function ragdb_internal.refuse_document(event text) returns void
+language sql stable
+return ragdb_internal.refuse_event('its document is not written as ragdb writes it', event,
+  'its author signed what ragdb does not make, or what another version made: let the author put '
+  'the document anew, and publish it');
+
+-- Refuses a document that is not the one that was signed, or that ragdb does not make. Raises RG492.
 create or replace function ragdb_internal.check_body(event ragdb.shared_events, body text)
 returns void
 language plpgsql stable
@@ -54,10 +60,10 @@ begin
     is not true
   then
     perform ragdb_internal.refuse_event('its document is not one of its source', event.event,
-      'its author signed what ragdb does not make');
+      'its author signed what ragdb does not make, or what another version made: let the author put '
+  'the document anew, and publish it');
   elsif v_document::text <> body or v_document ? 'edges' then
-    perform ragdb_internal.refuse_event('its document is not written as ragdb writes it',
-      event.event, 'its author signed what ragdb does not make');
+    perform ragdb_internal.refuse_document(event.event);
   end if;
 end $$;
 
@@ -120,7 +126,21 @@ begin
   return array(select distinct s.uri from unnest(v_sources) s (uri) order by s.uri);
 end $$;
 
--- Makes the documents of decided sources what was decided.
+-- Refuses documents that are otherwise than they came once they are put. Raises RG492.
+create or replace function ragdb_internal.check_taken(corpus_id integer,
+  settled ragdb_internal.settlement[]) returns void
+language sql
+begin atomic
+  select ragdb_internal.refuse_document(e.event)
+    from pg_catalog.unnest(settled) s
+      join ragdb.shared_documents d
+        on d.corpus_id = check_taken.corpus_id and d.source = s.source
+      join ragdb.shared_events e on e.corpus_id = d.corpus_id and e.hash = d.hash
+    where s.body is not null
+      and ragdb_internal.shared_body(d.corpus_id, d.source) is distinct from s.body;
+end;
+
+-- Makes the documents of decided sources what was decided. Raises RG492.
 create or replace function ragdb_internal.take_documents(corpus ragdb.corpora,
   settled ragdb_internal.settlement[], peer text) returns void
 language plpgsql
@@ -142,6 +162,7 @@ begin
   end if;
   if v_documents is not null then
     perform ragdb_internal.put_exported(corpus.name, v_documents);
+    perform ragdb_internal.check_taken(corpus.corpus_id, settled);
   end if;
   update ragdb.shared_documents d
     set event_id = ragdb_internal.local_event(d.corpus_id, d.source)

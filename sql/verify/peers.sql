@@ -172,5 +172,5 @@ begin
     exit when cardinality(v_rows) = most;
   end loop;
   return ragdb_internal.verified_rows('peers', v_rows, most,
-    'restore it from a backup, or end the sharing (ragdb peer unshare) and pull the corpus anew');
+    'restore it from a backup, or drop the corpus (ragdb corpus drop) and pull it anew');
 end $$;

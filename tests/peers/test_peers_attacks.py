@@ -316,9 +316,11 @@ def test_an_author_who_signs_nonsense_is_refused(
         (lambda text: text.replace(UNTITLED, f'"title": "x", {UNTITLED}'), "is not written"),
         (lambda text: json.dumps(dict(reversed(json.loads(text).items()))), "is not written"),
         (lambda text: text.replace('"links": []', '"edges": [], "links": []'), "is not written"),
+        (lambda text: text.replace('"language": "en"', '"language": "English"'), "is not written"),
+        (lambda text: text.replace(f"{UNTITLED}, ", ""), "is not written"),
         (lambda text: text.replace(UNTITLED, f'"title": "{"x" * 32_000_000}"'), "bytes"),
     ],
-    ids=["spaces", "doubled", "order", "edges", "long"],
+    ids=["spaces", "doubled", "order", "edges", "normalized", "incomplete", "long"],
 )
 def test_a_document_that_ragdb_does_not_make_is_refused(
     pair: tuple[Node, Node], corpus: str, write: Callable[[str], str], why: str
@@ -326,10 +328,10 @@ def test_a_document_that_ragdb_does_not_make_is_refused(
     ann, bob = pair
 
     def tamper(page: Page) -> None:
-        body = write(page["events"][0]["body"])
-        assert body != page["events"][0]["body"]
+        body = write(page["events"][-1]["body"])
+        assert body != page["events"][-1]["body"]
         digest = hashlib.sha256(body.encode()).hexdigest()
-        page["events"][0] = resigned(ann, page["events"][0], body=digest) | {"body": body}
+        page["events"][-1] = resigned(ann, page["events"][-1], body=digest) | {"body": body}
 
     assert why in refused(bob, ann, corpus, tamper)
 

@@ -122,3 +122,26 @@ def test_a_text_that_is_made_out_to_be_the_signed_one_is_found(bob: Node) -> Non
         assert [finding for _, finding in found(bob)] == [
             "what is here is not the document that was signed"
         ]
+
+
+def test_a_corpus_that_was_edited_is_pulled_anew_as_the_advice_says(server18: Server) -> None:
+    with server18.database() as a, server18.database() as b:
+        ann, bob = (Node(n, server18.dsn(d.dbname)) for n, d in (("ann", a), ("bob", b)))
+        introduce(ann, bob)
+        ann.put("docs", "kept", "The first.")
+        ann.publish("docs")
+        bob.pull(ann, "docs")
+        bob.put("docs", "kept", "Forged.")
+        bob.db.connection.execute(
+            "update ragdb.shared_documents s set event_id = d.event_id from ragdb.documents d"
+            " where d.corpus_id = s.corpus_id"
+        )
+        advice = "select advice from ragdb.verify(checks => '{peers}')"
+        [[said]] = bob.db.connection.execute(advice).fetchall()
+        assert "ragdb corpus drop" in said
+        bob.db.drop_corpus("docs")
+        bob.pull(ann, "docs")
+        assert bob.text("docs", "kept") == "The first."
+        assert found(bob) == []
+        for node in (ann, bob):
+            node.db.connection.close()
