@@ -28,8 +28,8 @@ begin
   end if;
 end $$;
 
--- Raises RG492 for an event whose document ragdb does not make: what can be read in two ways would be
--- two documents, and what is not made again so is never passed on.
+-- Raises RG492 for an event whose document ragdb does not make: what can be read in two ways would
+-- be two documents, and what is not made again so is never passed on.
 create or replace function ragdb_internal.refuse_document(event text) returns void
 language sql stable
 return ragdb_internal.refuse_event('its document is not written as ragdb writes it', event,
@@ -60,8 +60,7 @@ begin
     is not true
   then
     perform ragdb_internal.refuse_event('its document is not one of its source', event.event,
-      'its author signed what ragdb does not make, or what another version made: let the author put '
-  'the document anew, and publish it');
+      'its author signed what ragdb does not make');
   elsif v_document::text <> body or v_document ? 'edges' then
     perform ragdb_internal.refuse_document(event.event);
   end if;
