@@ -160,9 +160,9 @@ class Session:
         try:
             in_turns(db.connection)
             lost.watch(db.connection)
-            self.is_found = scripts.is_current(db.connection)
-            is_told = self.is_found or self.verb in ("doctor", "status")
-            if not is_told and scripts.is_another(db.connection):
+            is_ours = scripts.is_ours(db.connection)
+            self.is_found = is_ours is True
+            if is_ours is False and self.verb not in ("doctor", "status"):
                 self.note(
                     f"the schema is not that of ragdb {__version__}; `ragdb init` brings it there"
                 )

@@ -180,9 +180,10 @@ def _is_bare(connection: Connection) -> bool:
     ).rowcount
 
 
-def is_another(connection: Connection) -> bool:
-    """Whether the database holds the schema of another version or build."""
-    return _stamped(connection) not in (None, stamp())
+def is_ours(connection: Connection) -> bool | None:
+    """Whether the schema of the database is of this version and build; None where it has none."""
+    found = _stamped(connection)
+    return None if found is None else found == stamp()
 
 
 def is_there(connection: Connection) -> bool:

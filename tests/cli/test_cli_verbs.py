@@ -641,7 +641,7 @@ def test_a_limit_that_ends_a_verb_is_named(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", ["ragdb.client.connecting.is_pooled", "ragdb.server.scripts.is_another"]
+    "step", ["ragdb.client.connecting.is_pooled", "ragdb.server.scripts.is_ours"]
 )
 def test_a_connection_that_a_limit_ends_as_it_begins_is_closed(
     demo: Run, monkeypatch: pytest.MonkeyPatch, step: str
