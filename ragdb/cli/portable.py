@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.session import Corpus, Failure, Session
+from ragdb.cli.session import DATABASE, Corpus, Failure, Session
 from ragdb.client.counting import counted
 from ragdb.files import NO_ROOM
 
@@ -120,8 +120,15 @@ def move(
     """
     from ragdb.database import connect
     from ragdb.portable import mover
+    from ragdb.server import scripts
 
     with session.connect() as db, connect(to) as target:
+        if not scripts.is_there(target.connection):
+            raise Failure(
+                "the database of --to has no schema of ragdb",
+                code=DATABASE,
+                hint="`ragdb init --dsn DSN` installs it there",
+            )
         if abandon:
             had = mover.abandon(db, target, corpus)
             said = f"{corpus} stays here" if had else f"no move of {corpus} is under way"

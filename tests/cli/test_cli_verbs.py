@@ -573,7 +573,7 @@ def test_what_is_wrong_with_another_database_is_not_said_of_that_of_a_variable(
 ) -> None:
     for dsn, why in (
         ("postgresql://nobody@127.0.0.1:1/none", "connection failed"),
-        (server, 'schema "ragdb" does not exist'),
+        (server, "of --to has no schema of ragdb\n  hint: `ragdb init --dsn DSN` installs it"),
     ):
         done = demo("corpus", "move", "demo", "--to", dsn)
         assert done.exit_code == 3
