@@ -3,7 +3,7 @@
 
 -- Raises RG492 for an event whose document ragdb does not make.
 create or replace function ragdb_internal.refuse_document(event text) returns void
-language sql stable
+language sql stable parallel safe
 return ragdb_internal.refuse_event('its document is not written as ragdb writes it', event,
   'its author signed what ragdb does not make, or what another version made: let the author put '
   'the document anew, and publish it');
