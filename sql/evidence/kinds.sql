@@ -149,13 +149,15 @@ begin
       '                '), ' ') && ragdb_internal.kind_words(kind);
 end $$;
 
--- Tells whether a sentence of evidence may say such a thing, by itself or as a row below a head.
+-- Tells whether a sentence of evidence may say such a thing, by itself, as a row below a head, or
+-- below a heading such as "Removed".
 create or replace function ragdb_internal.says_kind(
   sentence ragdb_internal.evidence_sentence, kind text, question text)
 returns boolean
 language sql immutable parallel safe
 return ragdb_internal.says_kind((sentence).sentence, kind, question)
-  or kind = 'default' and 'default' = any ((sentence).headed);
+  or kind = 'default' and 'default' = any ((sentence).headed)
+  or kind = 'end' and (sentence).headed && '{remov,deprec,drop,discontinu}';
 
 -- Tells whether a sentence of evidence may say such things.
 create or replace function ragdb_internal.says_kinds(
@@ -189,7 +191,8 @@ begin
     from unnest(case when v_defaults is not null
       then ragdb_internal.default_sentences(evidence, terms, sentences, v_defaults)
       when 'version' = any (kinds)
-      then ragdb_internal.version_sentences(evidence, question, sentences) else sentences end) s
+      then ragdb_internal.version_sentences(evidence, question, sentences,
+        array_remove(kinds, 'version')) else sentences end) s
     order by s.n) end;
 end $$;
 
@@ -209,7 +212,8 @@ return (
     offset 0) a);
 
 -- Tells whether one of the picked sentences, of the chunk of the first, says each such thing but a
--- reason, which may be given without a word of it.
+-- reason, which may be given without a word of it. A version is that of the first: another line of
+-- release notes is about another thing.
 create or replace function ragdb_internal.picked_kinds(
   picked ragdb_internal.evidence_sentence[], kinds text[], question text)
 returns boolean
@@ -219,5 +223,6 @@ return not exists (
   where k.kind !~ '_reason$' and not exists (
     select from pg_catalog.unnest(picked) p
     where ragdb_internal.says_kind(p, k.kind, question)
+      and (k.kind <> 'version' or p.n = (picked[1]).n)
       and p.chunk_id = (picked[1]).chunk_id
       and p.source_id is not distinct from (picked[1]).source_id));

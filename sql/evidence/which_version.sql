@@ -84,6 +84,17 @@ begin
     v_left, '(?<![0-9.])(?:' || v_numbers || ')(?![0-9]|[.][0-9])', ' ', 'g') end;
 end $$;
 
+-- Returns a pattern of the numbers with a point that are no versions: dates, round thousands, and
+-- how much of something there is.
+create or replace function ragdb_internal.other_numbers() returns text
+language sql immutable parallel safe
+return '[0-9]{1,2}[.][0-9]{1,2}[.](?:19|20)[0-9]{2}(?![0-9])|[0-9]{1,3}[.]000(?![0-9.])'
+  '|[0-9]+[.][0-9]+\s?(?:[%°×€$£]|(?:x|m?s|min|h|[kmgt]i?b|bytes?|[km]?hz|[km]?g|[ckm]?m|times|mal'
+  '|fois|veces|percent|prozent|pour cent|por ciento|(?:milli)?se[ck]und\w*|seconds?|secondes?'
+  '|minut\w*|hours?|stunden?|heures?|horas?|days?|tagen?|jours?|d[íi]as?|years?|jahren?|a[nñ]o?s'
+  '|(?:kilo|milli|centi|zenti)?(?:met(?:er|re)|m[èe]tr|gram)\w*|millions?|billions?|millionen'
+  '|milliarden|euros?|dollars?)(?![[:alnum:]]))';
+
 -- Tells whether a sentence names a version that a question asks for: a number with a point, or one
 -- behind the word or a name of the question, as in Python 3. It also has what the question names
 -- with a number: "Bump idna to 3.15" says nothing of Python 3.15.
@@ -91,8 +102,8 @@ create or replace function ragdb_internal.says_version(sentence text, question t
 returns boolean
 language sql immutable parallel safe
 return ragdb_internal.without_other_versions(sentence, question)
-    ~* ('(?<![0-9#/.$€£])[0-9]+[.](?:[0-9]|x\M)|(?<![0-9A-Za-z._/])(?:v|(?:versi[oó]n(?:e[ns])?'
-      '|versions?|releases?' || coalesce('|' || (
+    ~* ('(?<![0-9#/.$€£])(?!' || ragdb_internal.other_numbers() || ')[0-9]+[.](?:[0-9]|x\M)'
+      '|(?<![0-9A-Za-z._/])(?:v|(?:versi[oó]n(?:e[ns])?|versions?|releases?' || coalesce('|' || (
         select pg_catalog.string_agg(m[1], '|')
         from pg_catalog.regexp_matches(question, '(?<=\s)([A-Z][A-Za-z]+)', 'g') m), '')
       || ')[ \u00a0-]v?)[0-9]')
@@ -100,8 +111,16 @@ return ragdb_internal.without_other_versions(sentence, question)
     select from ragdb_internal.numbered_names(question) q
     where pg_catalog.strpos(pg_catalog.lower(sentence collate "C"), q.name) = 0);
 
+-- Returns the versions among the lexemes of the headings of a sentence.
+create or replace function ragdb_internal.headed_versions(headed text[]) returns text[]
+language sql immutable parallel safe
+return array(
+  select h from pg_catalog.unnest(headed_versions.headed) h
+  where h ~ ('^(?!' || ragdb_internal.other_numbers() || ')[0-9]+(?:[.][0-9]+)+$'));
+
 -- Returns the place of a text from which on its last line with one of some versions before a
--- sentence stands, at most so far before; null for none.
+-- sentence stands, at most so far before; null for none. What stands behind a number in the heading
+-- of a section, as in "3.2 Plugins", is its title.
 create or replace function ragdb_internal.version_start(
   text text, said ragdb_internal.evidence_sentence)
 returns integer
@@ -109,15 +128,18 @@ language sql immutable parallel safe
 return (
   select (said).start_offset - pg_catalog.length(pg_catalog.substring(
     E'\n' || pg_catalog.right(pg_catalog.left(version_start.text, (said).start_offset), 800),
-    '^.*\n([^\n]*(?<![0-9.])(?:' || v.versions || ')(?![0-9])[^\n]*\n.*)$'))
+    '^.*\n((?!#* *[0-9.]+ +(?!(?:Alpha|Beta|RC|LTS|Final|Release|Preview)\M)[A-ZÀ-Þ])'
+      '[^\n]*(?<![0-9.])(?:' || v.versions || ')(?![0-9])[^\n]*\n.*)$'))
   from (
-    select pg_catalog.string_agg(pg_catalog.replace(h, '.', '[.]'), '|') as versions
-    from pg_catalog.unnest((said).headed) h where h ~ '^[0-9]+(?:[.][0-9]+)+$') v);
+    select pg_catalog.replace(pg_catalog.array_to_string(
+      ragdb_internal.headed_versions((said).headed), '|'), '.', '[.]') as versions) v
+  where v.versions <> '');
 
 -- Returns the sentences of evidence, those that name no version and stand under a heading with one
--- together with that: what release notes say is of the version over it.
+-- together with that: what release notes say is of the version over it. Not those that lack what
+-- else is asked for: it may stand in a line between.
 create or replace function ragdb_internal.version_sentences(evidence jsonb, question text,
-  sentences ragdb_internal.evidence_sentence[])
+  sentences ragdb_internal.evidence_sentence[], others text[])
 returns ragdb_internal.evidence_sentence[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -131,8 +153,9 @@ begin
       left join jsonb_array_elements(evidence -> 'chunks') c (chunk)
         on c.chunk ->> 'chunk_id' = s.chunk_id
           and c.chunk ->> 'source_id' is not distinct from s.source_id
-          and exists (select from unnest(s.headed) h where h ~ '^[0-9]+(?:[.][0-9]+)+$')
+          and ragdb_internal.headed_versions(s.headed) <> '{}'
           and not ragdb_internal.says_version(s.sentence, question)
+          and ragdb_internal.says_kinds(s, others, question)
       left join lateral (
         select ragdb_internal.version_start(c.chunk ->> 'text', s) as start offset 0) p on true
     order by s.n);

@@ -55,6 +55,12 @@ def test_a_question_asks_for_a_version(
         ("Es gibt ihn seit Version 4.", "Seit welcher Version gibt es ihn?", True),
         ("It was added (#1.2) in 2019.", "Which version added it?", False),
         ("It uses `parser.v1` or /api/v1.", "Which version added it?", False),
+        # dates and amounts
+        ("It was dropped on 12.02.2025.", "Which version dropped it?", False),
+        ("The timeout is 2.5 seconds now.", "Which version raised the timeout?", False),
+        ("It is 1.5x faster.", "Which version is faster?", False),
+        ("Es liest bis zu 10.000 Zeilen.", "Welche Version liest mehr Zeilen?", False),
+        ("Version 2.5 times out.", "Which version times out?", True),
         # numbers of the question, and of other things than it asks the version of
         ("Support for Python 3.9.", "Which version dropped support for Python 3.9?", False),
         ("Drop Python 3.7, keep Python 3.8.", "Which version dropped Python 3.8?", False),
@@ -117,6 +123,73 @@ def test_a_line_of_release_notes_is_quoted_with_its_version(
     base.put_text("docs", "notes.md", NOTES)
     row = alike(base, "docs", question, sentences=1)
     assert (row.answer or None) == answer
+
+
+def test_a_line_with_an_amount_is_quoted_with_its_version(db: Connection) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    line = "The timeout was raised to 2.5 seconds."
+    base.put_text("docs", "notes.md", f"## 4.2\n\n* {line}\n\n## 4.1\n\n* The fax is faster.\n")
+    row = alike(base, "docs", "Which version raised the timeout?", sentences=1)
+    assert row.answer == f"## 4.2\n\n* {line}"
+
+
+@pytest.mark.parametrize("heading", ["3.2 Plugins", "12.02.2025", "Plugins since 12.02.2025"])
+def test_a_section_and_a_date_are_no_versions(db: Connection, heading: str) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "manual.md", f"# Manual\n\n## {heading}\n\nPlugins run on Linux.\n")
+    assert alike(base, "docs", "Which version runs plugins?").status == "insufficient"
+
+
+@pytest.mark.parametrize(
+    "heading", ["3.2", "3.2 (May 2021)", "3.2 LTS", "3.2 Beta 1", "Tool 3.2", "v3.2", "[3.2] - 2021"]
+)
+def test_the_heading_of_a_version_may_say_more(db: Connection, heading: str) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "manual.md", f"# Manual\n\n## {heading}\n\nPlugins run on Linux.\n")
+    row = alike(base, "docs", "Which version runs plugins?")
+    assert row.answer == f"## {heading}\n\nPlugins run on Linux."
+
+
+KEPT = """# Changes
+
+## 4.2.0
+
+### Added
+
+- Login by OAuth.
+
+### Removed
+
+- Login by NTLM.
+
+## 4.1.0
+
+- Dropped Python 3.8. The tool now needs Python 3.10 or later.
+- Added the calendar.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "version"),
+    [
+        ("Which version removed login by NTLM?", "4.2.0"),
+        ("Which version dropped Python 3.8?", "4.1.0"),
+        ("Which version dropped Python 3.10?", None),
+        ("Which version removed login by OAuth?", None),
+        ("Which version removed the calendar?", None),
+    ],
+)
+def test_which_version_dropped_something_is_said_by_its_line_or_heading(
+    db: Connection, question: str, version: str | None
+) -> None:
+    base = Database(db)
+    base.create_corpus("docs")
+    base.put_text("docs", "notes.md", KEPT)
+    answer = alike(base, "docs", question).answer
+    assert answer.startswith(f"## {version}\n") if version else not answer
 
 
 def test_what_stands_above_the_heading_of_a_version_is_not_quoted_with_it(db: Connection) -> None:
