@@ -42,22 +42,6 @@ begin
       and array_position(v_words, 'default') > 1 then 'default' end;
 end $$;
 
--- Tells whether an English question asks when, or in which version, something came to its end.
-create or replace function ragdb_internal.asks_for_end(question text, config text) returns boolean
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_words constant text[] := ragdb_internal.question_words(ragdb_internal.asked_for(question));
-  v_of_version constant boolean := v_words && '{version,versions,release,releases}';
-begin
-  return config = 'english' and v_words[: 2] && '{when,what,which}'
-    and (v_words[: 3] && '{was,were,did,year}' or v_of_version)
-    and (v_words && '{deprecated,deprecate,discontinued,discontinue}'
-      or v_words && '{dropped,drop,removed,remove}'
-        and (v_of_version or 'support' = any (v_words)));
-end $$;
-
 -- Returns the kinds of what answers a question; none for any.
 create or replace function ragdb_internal.asked_kinds(question text, config text) returns text[]
 language sql immutable parallel safe
@@ -137,9 +121,7 @@ begin
       when 'often' then sentence ~* (E'\\m(?:(?:once|times)\\s+(?:an?|per|in)|(?:each|every|per)'
         '\\s+(?:\\S+\\s+){0,2}(?:\\S*second|\\S*day|minute|hour|night|week|month|quarter|year|time'
         '|decade)|every\\s+[0-9]|(?:with|on|at|upon|after|before)\\s+(?:each|every)\\M|per\\s)')
-      when 'end' then sentence ~* (E'\\m(?:deprecat|discontinu|remov|obsolet|abandon|retire'
-        '|supersed|withdr|unsupported|sunset|cease|no longer|not support|cancel|terminat|replac'
-        '|phas(?:ed?|ing)\\s+out|(?:drop|end|stop)(?:p?ed|p?ing|s)?\\M|eol\\M)')
+      when 'end' then sentence ~* ragdb_internal.ending_pattern()
       when 'expansion' then ragdb_internal.expands(sentence, question)
       when 'version' then ragdb_internal.says_version(sentence, question)
       when 'reason' then ragdb_internal.says_reason(sentence, split_part(kind, '_', 1))
@@ -157,7 +139,7 @@ returns boolean
 language sql immutable parallel safe
 return ragdb_internal.says_kind((sentence).sentence, kind, question)
   or kind = 'default' and 'default' = any ((sentence).headed)
-  or kind = 'end' and (sentence).headed && '{remov,deprec,drop,discontinu}';
+  or kind = 'end' and ragdb_internal.is_headed_gone((sentence).headed);
 
 -- Tells whether a sentence of evidence may say such things.
 create or replace function ragdb_internal.says_kinds(
@@ -167,6 +149,32 @@ language sql immutable parallel safe
 return not exists (
   select from pg_catalog.unnest(kinds) k (kind)
   where not ragdb_internal.says_kind(sentence, k.kind, question));
+
+-- Returns the sentences of evidence, those that name no version and stand under a heading with one
+-- together with that: what release notes say is of the version over it. Not those that lack what
+-- else is asked for: it may stand in a line between.
+create or replace function ragdb_internal.version_sentences(evidence jsonb, question text,
+  sentences ragdb_internal.evidence_sentence[], others text[])
+returns ragdb_internal.evidence_sentence[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select case when p.start is null then s else row(s.n, s.source_id, s.chunk_id, s.page, s.score,
+        p.start, s.end_offset, substr(c.chunk ->> 'text', p.start + 1, s.end_offset - p.start),
+        s.lexemes, s.headed)::ragdb_internal.evidence_sentence end
+    from unnest(sentences) s
+      left join jsonb_array_elements(evidence -> 'chunks') c (chunk)
+        on c.chunk ->> 'chunk_id' = s.chunk_id
+          and c.chunk ->> 'source_id' is not distinct from s.source_id
+          and ragdb_internal.headed_versions(s.headed) <> '{}'
+          and not ragdb_internal.says_version(s.sentence, question)
+          and ragdb_internal.says_kinds(s, others, question)
+      left join lateral (
+        select ragdb_internal.version_start(c.chunk ->> 'text', s) as start offset 0) p on true
+    order by s.n);
+end $$;
 
 -- Returns sentences with less of the score of their chunk where they do not say the kinds of thing
 -- that a question asks for, and a default with what it is the default of.
@@ -213,7 +221,7 @@ return (
 
 -- Tells whether one of the picked sentences, of the chunk of the first, says each such thing but a
 -- reason, which may be given without a word of it. A version is that of the first: another line of
--- release notes is about another thing.
+-- release notes is about another thing. What is gone in a version was not added by it.
 create or replace function ragdb_internal.picked_kinds(
   picked ragdb_internal.evidence_sentence[], kinds text[], question text)
 returns boolean
@@ -223,6 +231,7 @@ return not exists (
   where k.kind !~ '_reason$' and not exists (
     select from pg_catalog.unnest(picked) p
     where ragdb_internal.says_kind(p, k.kind, question)
-      and (k.kind <> 'version' or p.n = (picked[1]).n)
+      and (k.kind <> 'version' or p.n = (picked[1]).n
+        and not (ragdb_internal.asks_for_begin(question) and ragdb_internal.says_gone(p)))
       and p.chunk_id = (picked[1]).chunk_id
       and p.source_id is not distinct from (picked[1]).source_id));

@@ -134,29 +134,3 @@ return (
     select pg_catalog.replace(pg_catalog.array_to_string(
       ragdb_internal.headed_versions((said).headed), '|'), '.', '[.]') as versions) v
   where v.versions <> '');
-
--- Returns the sentences of evidence, those that name no version and stand under a heading with one
--- together with that: what release notes say is of the version over it. Not those that lack what
--- else is asked for: it may stand in a line between.
-create or replace function ragdb_internal.version_sentences(evidence jsonb, question text,
-  sentences ragdb_internal.evidence_sentence[], others text[])
-returns ragdb_internal.evidence_sentence[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return array(
-    select case when p.start is null then s else row(s.n, s.source_id, s.chunk_id, s.page, s.score,
-        p.start, s.end_offset, substr(c.chunk ->> 'text', p.start + 1, s.end_offset - p.start),
-        s.lexemes, s.headed)::ragdb_internal.evidence_sentence end
-    from unnest(sentences) s
-      left join jsonb_array_elements(evidence -> 'chunks') c (chunk)
-        on c.chunk ->> 'chunk_id' = s.chunk_id
-          and c.chunk ->> 'source_id' is not distinct from s.source_id
-          and ragdb_internal.headed_versions(s.headed) <> '{}'
-          and not ragdb_internal.says_version(s.sentence, question)
-          and ragdb_internal.says_kinds(s, others, question)
-      left join lateral (
-        select ragdb_internal.version_start(c.chunk ->> 'text', s) as start offset 0) p on true
-    order by s.n);
-end $$;
