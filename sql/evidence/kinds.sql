@@ -165,14 +165,17 @@ begin
         p.start, s.end_offset, substr(c.chunk ->> 'text', p.start + 1, s.end_offset - p.start),
         s.lexemes, s.headed)::ragdb_internal.evidence_sentence end
     from unnest(sentences) s
+      cross join lateral (
+        select ragdb_internal.headed_versions(s.headed) as versions offset 0) v
       left join jsonb_array_elements(evidence -> 'chunks') c (chunk)
         on c.chunk ->> 'chunk_id' = s.chunk_id
           and c.chunk ->> 'source_id' is not distinct from s.source_id
-          and ragdb_internal.headed_versions(s.headed) <> '{}'
+          and v.versions is not null
           and not ragdb_internal.says_version(s.sentence, question)
           and ragdb_internal.says_kinds(s, others, question)
       left join lateral (
-        select ragdb_internal.version_start(c.chunk ->> 'text', s) as start offset 0) p on true
+        select ragdb_internal.version_start(c.chunk ->> 'text', s, v.versions) as start
+        offset 0) p on true
     order by s.n);
 end $$;
 

@@ -53,9 +53,34 @@ return coalesce(
     question, '(?<=\s)([A-Z][A-Za-z+#-]*|[a-z]+-[a-z-]+)[ -](?:[Vv]ersi|release)'),
   pg_catalog.substring(question, '(?:[Vv]ersi[a-zó]+|releases?) (?:of|von|de) ([A-Za-z+#-]+)'));
 
--- Returns a sentence without the numbers that a question has, and without those behind other names
--- than that whose version it asks for: "Drop support for Python 3.7, require Python 3.8" names no
--- version of FastAPI.
+-- Returns the words before which a number with a point says how much there is, in small letters.
+create or replace function ragdb_internal.unit_words() returns text[]
+language sql immutable parallel safe
+return '{%,°,×,€,$,£,x,ms,s,min,h,b,kb,mb,gb,tb,kib,mib,gib,tib,byte,bytes,hz,khz,mhz,ghz,g,kg,mg,m,
+  km,cm,mm,times,mal,fois,veces,percent,prozent,second,seconds,sekunde,sekunden,secondes,segundos,
+  milliseconds,millisekunden,minutes,minuten,minutos,hours,stunden,heures,horas,days,tage,tagen,
+  jours,días,years,jahre,jahren,ans,años,metres,meters,meter,metern,mètres,metros,kilometres,
+  kilometers,kilometer,kilomètres,kilómetros,grams,gramm,kilograms,kilogramm,million,millions,
+  billion,billions,millionen,milliarden,milliards,millones,euro,euros,dollars}'::text[];
+
+-- Returns a pattern of the numbers with a point in a sentence that are no versions: dates, round
+-- thousands, and how much of something there is; null for none.
+create or replace function ragdb_internal.other_numbers(sentence text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when sentence ~ '[0-9][.][0-9]' then (
+    select string_agg(replace(m[2], '.', '[.]'), '|')
+    from regexp_matches(sentence,
+      E'(\\m[Vv](?:ersion )?)?([0-9]+(?:[.][0-9]+)+)\\s?([%°×€$£]|[[:alpha:]]+)?', 'g') m
+    where m[1] is null and (m[2] ~ '^[0-9]{1,2}[.][0-9]{1,2}[.](?:19|20)[0-9]{2}$|^[0-9]+[.]000$'
+      or lower(m[3] collate "C") = any (ragdb_internal.unit_words()))) end;
+end $$;
+
+-- Returns a sentence without the numbers that a question has, without those that are no versions,
+-- and without those behind other names than that whose version it asks for: "Drop support for
+-- Python 3.7, require Python 3.8" names no version of FastAPI.
 create or replace function ragdb_internal.without_other_versions(sentence text, question text)
 returns text
 language plpgsql immutable parallel safe
@@ -63,9 +88,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_owner constant text := replace(ragdb_internal.version_owner(question), '+', '[+]');
-  v_numbers constant text := (
+  v_numbers constant text := nullif(concat_ws('|', ragdb_internal.other_numbers(sentence), (
     select string_agg(replace(m[1], '.', '[.]'), '|')
-    from regexp_matches(question, '([0-9]+(?:[.][0-9]+)*)', 'g') m);
+    from regexp_matches(question, '([0-9]+(?:[.][0-9]+)*)', 'g') m)), '');
   v_names constant text := case
     when v_owner is null then (
       select string_agg(replace(m[1], '+', '[+]'), '|')
@@ -84,17 +109,6 @@ begin
     v_left, '(?<![0-9.])(?:' || v_numbers || ')(?![0-9]|[.][0-9])', ' ', 'g') end;
 end $$;
 
--- Returns a pattern of the numbers with a point that are no versions: dates, round thousands, and
--- how much of something there is.
-create or replace function ragdb_internal.other_numbers() returns text
-language sql immutable parallel safe
-return '[0-9]{1,2}[.][0-9]{1,2}[.](?:19|20)[0-9]{2}(?![0-9])|[0-9]{1,3}[.]000(?![0-9.])'
-  '|[0-9]+[.][0-9]+\s?(?:[%°×€$£]|(?:x|m?s|min|h|[kmgt]i?b|bytes?|[km]?hz|[km]?g|[ckm]?m|times|mal'
-  '|fois|veces|percent|prozent|pour cent|por ciento|(?:milli)?se[ck]und\w*|seconds?|secondes?'
-  '|minut\w*|hours?|stunden?|heures?|horas?|days?|tagen?|jours?|d[íi]as?|years?|jahren?|a[nñ]o?s'
-  '|(?:kilo|milli|centi|zenti)?(?:met(?:er|re)|m[èe]tr|gram)\w*|millions?|billions?|millionen'
-  '|milliarden|euros?|dollars?)(?![[:alnum:]]))';
-
 -- Tells whether a sentence names a version that a question asks for: a number with a point, or one
 -- behind the word or a name of the question, as in Python 3. It also has what the question names
 -- with a number: "Bump idna to 3.15" says nothing of Python 3.15.
@@ -102,8 +116,8 @@ create or replace function ragdb_internal.says_version(sentence text, question t
 returns boolean
 language sql immutable parallel safe
 return ragdb_internal.without_other_versions(sentence, question)
-    ~* ('(?<![0-9#/.$€£])(?!' || ragdb_internal.other_numbers() || ')[0-9]+[.](?:[0-9]|x\M)'
-      '|(?<![0-9A-Za-z._/])(?:v|(?:versi[oó]n(?:e[ns])?|versions?|releases?' || coalesce('|' || (
+    ~* ('(?<![0-9#/.$€£])[0-9]+[.](?:[0-9]|x\M)|(?<![0-9A-Za-z._/])(?:v|(?:versi[oó]n(?:e[ns])?'
+      '|versions?|releases?' || coalesce('|' || (
         select pg_catalog.string_agg(m[1], '|')
         from pg_catalog.regexp_matches(question, '(?<=\s)([A-Z][A-Za-z]+)', 'g') m), '')
       || ')[ \u00a0-]v?)[0-9]')
@@ -111,26 +125,31 @@ return ragdb_internal.without_other_versions(sentence, question)
     select from ragdb_internal.numbered_names(question) q
     where pg_catalog.strpos(pg_catalog.lower(sentence collate "C"), q.name) = 0);
 
--- Returns the versions among the lexemes of the headings of a sentence.
-create or replace function ragdb_internal.headed_versions(headed text[]) returns text[]
-language sql immutable parallel safe
-return array(
-  select h from pg_catalog.unnest(headed_versions.headed) h
-  where h ~ ('^(?!' || ragdb_internal.other_numbers() || ')[0-9]+(?:[.][0-9]+)+$'));
+-- Returns a pattern of the versions among the lexemes of the headings of a sentence; null for none.
+create or replace function ragdb_internal.headed_versions(headed text[]) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when array_to_string(headed, ' ') ~ '[0-9][.][0-9]' then (
+    select string_agg(replace(h, '.', '[.]'), '|')
+    from unnest(headed) h
+    where h ~ '^[0-9]+(?:[.][0-9]+)+$'
+      and h !~ '^[0-9]{1,2}[.][0-9]{1,2}[.](?:19|20)[0-9]{2}$') end;
+end $$;
 
 -- Returns the place of a text from which on its last line with one of some versions before a
--- sentence stands, at most so far before; null for none. What stands behind a number in the heading
--- of a section, as in "3.2 Plugins", is its title.
+-- sentence stands, at most so far before; null for none, and where that begins a section, as
+-- "3.2 Plugins" does.
 create or replace function ragdb_internal.version_start(
-  text text, said ragdb_internal.evidence_sentence)
+  text text, said ragdb_internal.evidence_sentence, versions text)
 returns integer
 language sql immutable parallel safe
 return (
-  select (said).start_offset - pg_catalog.length(pg_catalog.substring(
-    E'\n' || pg_catalog.right(pg_catalog.left(version_start.text, (said).start_offset), 800),
-    '^.*\n((?!#* *[0-9.]+ +(?!(?:Alpha|Beta|RC|LTS|Final|Release|Preview)\M)[A-ZÀ-Þ])'
-      '[^\n]*(?<![0-9.])(?:' || v.versions || ')(?![0-9])[^\n]*\n.*)$'))
+  select (said).start_offset - pg_catalog.length(t.tail)
   from (
-    select pg_catalog.replace(pg_catalog.array_to_string(
-      ragdb_internal.headed_versions((said).headed), '|'), '.', '[.]') as versions) v
-  where v.versions <> '');
+    select pg_catalog.substring(
+      E'\n' || pg_catalog.right(pg_catalog.left(version_start.text, (said).start_offset), 800),
+      '^.*\n([^\n]*(?<![0-9.])(?:' || versions || ')(?![0-9])[^\n]*\n.*)$') as tail offset 0) t
+  where t.tail
+    !~ '^#* *[0-9.]+ +(?!(?:Alpha|Beta|RC|LTS|Final|Release|Preview)\M)[A-ZÀ-Þ]');
