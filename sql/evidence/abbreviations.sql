@@ -82,13 +82,15 @@ end $$;
 
 -- Returns the abbreviation that a question asks what it stands for, as URL in "In HTTP, what does
 -- URL stand for?" and "Wofür steht URL?"; null for none, as where it asks what a party in the UK
--- stands for.
+-- stands for, or what "HTTP 404" means.
 create or replace function ragdb_internal.asked_letters(question text) returns text
 language sql immutable parallel safe
 return coalesce(pg_catalog.substring(
     question, '(?<!in the )\m([A-Z]{2,6})\M[^A-Za-z0-9]{1,4}stands?\s+for'),
   pg_catalog.substring(question, '(?:[Ww]ofür\s+steh(?:t|en)|[Qq]ue\s+(?:signifie|veut\s+dire)'
-    '|[Qq]u[ée]\s+(?:significan?|quieren?\s+decir))\s[^A-Z]*([A-Z]{2,6})\M'));
+    '|[Qq]u[ée]\s+(?:significan?|quieren?\s+decir))\s+(?:(?:d(?:er|ie|as)|l[ae]s?|el|los)\s+'
+    '|l[''’])?(?:(?:Abkürzung|Kürzel|abréviation|sigle|acronyme|abreviatura|acrónimo|siglas?)\s+)?'
+    '[^[:alnum:][:space:]]{0,2}([A-Z]{2,6})\M(?!\s+[0-9])'));
 
 -- Returns a pattern of words that have the letters of an abbreviation in their order, some of them
 -- within a word, as Hypertext Transfer Protocol.

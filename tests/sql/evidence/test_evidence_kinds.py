@@ -212,6 +212,18 @@ def test_a_sentence_says_what_an_abbreviation_stands_for(
         ("ORM stands for what?", "ORM"),
         ("What did the party in the UK stand for?", None),
         ("What did she stand for in the US?", None),
+        ("Wofür steht DLRG?", "DLRG"),
+        ("Wofür steht die Abkürzung „DLRG“?", "DLRG"),
+        ("Wofür steht sie in der EU?", None),
+        ("Que signifie AOP ?", "AOP"),
+        ("Que veut dire l'AOP dans ce texte ?", "AOP"),
+        ("Que signifie le code HTTP 404 ?", None),
+        ("Que signifie HTTP 404 ?", None),
+        ("Que signifie l'erreur DNS ?", None),
+        ("¿Qué significa el IVA?", "IVA"),
+        ("¿Qué significan las siglas IVA?", "IVA"),
+        ("¿Qué significa vivir en la UE?", None),
+        ("¿Qué quiere decir el error HTTP 404?", None),
     ],
 )
 def test_a_question_asks_what_an_abbreviation_stands_for(
