@@ -34,24 +34,32 @@ language sql immutable parallel safe
 return coalesce(headed, '{}')
   && '{remov,deprec,drop,discontinu,entfernt,supprim,retir,elimin}'::text[];
 
+-- Returns a pattern of what says that something is new.
+create or replace function ragdb_internal.beginning_pattern() returns text
+language sql immutable parallel safe
+return '(?<![[:alpha:]])(?:add(?:s|ed)?|introduc\w*|brings?|brought|brachten?|einführte|eingeführt'
+  '|hinzu\w*|ajout\w*|introdui\w*|añad\w*|introdujo|incorpor\w*|agreg\w*)(?![[:alpha:]])';
+
 -- Tells whether a question asks which version something is new in rather than gone, in English,
 -- German, French or Spanish.
 create or replace function ragdb_internal.asks_for_begin(question text) returns boolean
 language sql immutable parallel safe
-return question ~* ('(?<![[:alpha:]])(?:add(?:s|ed)?|introduc\w*|brings?|brought'
-    '|brachten?|einführte|eingeführt|hinzu\w*|ajout\w*|introdui\w*|añad\w*|introdujo|incorpor\w*'
-    '|agreg\w*)(?![[:alpha:]])')
+return question ~* ragdb_internal.beginning_pattern()
   and question !~* ragdb_internal.ending_pattern();
 
--- Tells whether a sentence says of what it is about that it is gone, by its headings or by its last
--- line: one of release notes may be quoted with what stands before it.
+-- Tells whether a sentence says of what it is about that it is gone, and of nothing that it is new,
+-- by its headings or by its last line: one of release notes may be quoted with what stands before
+-- it.
 create or replace function ragdb_internal.says_gone(sentence ragdb_internal.evidence_sentence)
 returns boolean
 language sql immutable parallel safe
-return ragdb_internal.is_headed_gone((sentence).headed)
-  or pg_catalog.substring((sentence).sentence, '[^\n]*$') ~* (
-    '^\W*(?:remov(?:ed?|es)|drop(?:s|ped)?|deprecated?|entfernt|suppression|retrait|retirada'
+return (
+  select l.line !~* ragdb_internal.beginning_pattern()
+    and (ragdb_internal.is_headed_gone((sentence).headed) or l.line ~* (
+      '^\W*(?:remov(?:ed?|es)|drop(?:s|ped)?|deprecated?|entfernt|suppression|retrait|retirada'
       '|eliminad[oa]|se eliminó)(?![[:alpha:]])'
-    '|(?:was|were|is|are|been|wurden?|été|fue(?:ron)?)\s+(?:\S+\s+)*(?:removed|dropped|deprecated'
+      '|(?:was|were|is|are|been|wurden?|été|fue(?:ron)?)\s+(?:\S+\s+)*(?:removed|dropped|deprecated'
       '|entfernt|gestrichen|supprimée?s?|retirée?s?|eliminad[oa]s?|retirad[oa]s?)(?![[:alpha:]])'
-    '|(?<![[:alpha:]])(?:no longer|nicht mehr|n(?:e |[''’])\S+ plus|ya no)\s');
+      '|(?<![[:alpha:]])(?:no longer|nicht mehr|n(?:e |[''’])\S+ plus|ya no)\s'))
+  from (
+    select pg_catalog.substring((sentence).sentence, '[^\n]*$') as line offset 0) l);

@@ -169,6 +169,7 @@ KEPT = """# Changes
 
 - Dropped Python 3.8. The tool now needs Python 3.10 or later.
 - Added the calendar.
+- Support for maps was added, and that for posters was removed.
 """
 
 
@@ -184,6 +185,7 @@ KEPT = """# Changes
         ("Which version added login by NTLM?", None),
         ("Which version introduced Python 3.8?", None),
         ("Which version added the calendar?", "4.1.0"),
+        ("Which version added support for maps?", "4.1.0"),
     ],
 )
 def test_which_version_added_or_dropped_something_is_said_by_its_line_or_heading(
