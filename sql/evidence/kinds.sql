@@ -10,9 +10,9 @@ return '{creator,creators,author,authors,developer,developers,founder,founders,i
   composer,composers}'::text[];
 
 -- Returns the kind of what answers an English question: date, number, digits, length (of time or of
--- a thing), often, default or maker; null for any. "When does" asks for what must be so rather than
--- for a date, and how much may be said without a number. What asks for more than one thing is
--- answered by one of them.
+-- a thing), expansion (of letters), often, default or maker; null for any. "When does" asks for
+-- what must be so rather than for a date, and how much may be said without a number. What asks for
+-- more than one thing is answered by one of them.
 create or replace function ragdb_internal.asked_kind(question text, config text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -22,6 +22,10 @@ declare
     ragdb_internal.question_words(ragdb_internal.asked_for(question)), '');
   v_first constant integer := case when v_words[1] in ('in', 'on', 'since') then 2 else 1 end;
   v_how constant text := v_words[array_position(v_words, 'how') + 1];
+  -- "which version has the default" asks for a version
+  v_default constant integer := case
+    when not v_words[: array_position(v_words, 'default')]
+      && '{version,versions,release,releases}' then array_position(v_words, 'default') end;
 begin
   return case
     when config <> 'english' or v_words[array_position(v_words, 'and') :]
@@ -36,10 +40,10 @@ begin
     when v_how in ('often', 'frequently') then 'often'
     when v_words[1] = 'who' and v_words[2 : 4]
         && (ragdb_internal.making_verbs() || ragdb_internal.makers()) then 'maker'
-    when v_words[v_first] like 'what%' and v_words[
-      array_position(v_words[: 5], 'default') + 1] = 'port' then 'digits'
-    when v_words[v_first] in ('what', 'whats', 'what''s', 'which')
-      and array_position(v_words, 'default') > 1 then 'default' end;
+    when v_words[v_first] like 'what%' and v_default <= 5 and v_words[v_default + 1] = 'port'
+    then 'digits'
+    when v_words[v_first] in ('what', 'whats', 'what''s', 'which') and v_default > 1
+    then 'default' end;
 end $$;
 
 -- Returns the kinds of what answers a question; none for any.

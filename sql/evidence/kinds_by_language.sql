@@ -1,5 +1,6 @@
--- What kind of thing answers a question in German, French or Spanish: a date, a number, a default,
--- or who made something. Kinds are named with their language, as german_date.
+-- What kind of thing answers a question in German, French or Spanish: a date, a number, what
+-- letters stand for, a default, or who made something. Kinds are named with their language, as
+-- german_date, but for letters.
 
 -- Returns a pattern of the verbs by which somebody is said to have made something.
 create or replace function ragdb_internal.making_pattern(config text) returns text
@@ -37,10 +38,10 @@ begin
       else E'^\\W*(?:\\S+\\s)?cu[áa]nt[oa]s\\s' end then config || '_number'
     when ragdb_internal.asked_letters(question) is not null then 'expansion'
     when v_asked ~* case config
-      when 'german' then E'^\\W*(?:was|wie|welche[nmrs]?)\\s.*(?:vorein(?:ste|geste)'
+      when 'german' then E'^\\W*(?:was|wie|welche[nmrs]?)\\s(?!version).*(?:vorein(?:ste|geste)'
         '|standard(?:mäßig|wert|port|einstellung)|vorgabewert)'
-      when 'french' then E'^\\W*quel(?:le)?s?\\s.*par défaut'
-      else E'^\\W*(?:cu[áa]l(?:es)?|qu[ée])\\s.*(?:por defecto|predeterminad)' end
+      when 'french' then E'^\\W*quel(?:le)?s?\\s(?!version).*par défaut'
+      else E'^\\W*(?:cu[áa]l(?:es)?|qu[ée])\\s(?!versi).*(?:por defecto|predeterminad)' end
     then config || '_default'
     when v_asked ~* (case config when 'german' then E'^\\W*wer\\s' when 'french' then E'^\\W*qui\\s'
         else E'^\\W*qui[ée]n(?:es)?\\s' end || E'(?:.*\\s)?(?:'

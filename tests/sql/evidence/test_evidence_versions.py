@@ -22,6 +22,13 @@ from tests.sql.evidence.test_evidence_packs import scalar
         ("What version control system is used?", "english", False),
         ("What version of the Bible is it?", "english", False),
         ("What version of the parser added it?", "english", True),
+        # a version, rather than a default
+        ("Since which version is the default port 80?", "english", True),
+        ("Which version has the new default?", "english", True),
+        ("What is the default version?", "english", False),
+        ("Welche Version hat die neue Voreinstellung?", "german", True),
+        ("Quelle version est installée par défaut ?", "french", True),
+        ("¿Qué versión se instala por defecto?", "spanish", True),
         ("What changes in version 4?", "english", False),
         ("What do later versions use?", "english", False),
         ("What is a version?", "english", False),
