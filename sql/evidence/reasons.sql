@@ -14,7 +14,7 @@ begin
       and not v_words && '{what,which,who,whom,whose,when,where,how}'
     when 'german' then v_words && '{warum,weshalb,wieso}'
     when 'french' then 'pourquoi' = any (v_words)
-    when 'spanish' then v_words[array_position(v_words, 'por') + 1] in ('qué', 'que')
+    when 'spanish' then array_to_string(v_words, ' ') ~ E'\\mpor qu[ée]\\M'
     else false end;
 end $$;
 

@@ -25,6 +25,8 @@ from tests.sql.evidence.test_evidence_packs import scalar
         ("Pourquoi est-il lent ?", "french", True),
         ("Quand est-il lent ?", "french", False),
         ("¿Por qué es lento?", "spanish", True),
+        ("Por la noche, ¿por qué es lento?", "spanish", True),
+        ("POR QUE ES LENTO", "spanish", True),
         ("¿Pasa por la red?", "spanish", False),
         ("Почему он медленный?", "russian", False),
     ],
