@@ -96,6 +96,7 @@ def shape(found: Any) -> Any:
 
 
 def in_sql(base: Database, corpus: str | None, question: str, **how: Any) -> Any:
+    """The row of ragdb.ask. Python has its answer of the same function, as `alike` asserts."""
     return super(Database, base).ask(corpus, question, client="test", **how)  # type: ignore[arg-type]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ragdb.database import Database
 from tests.conftest import Connection
-from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_ask import in_sql
 from tests.sql.evidence.test_evidence_packs import scalar
 
 
@@ -170,7 +170,7 @@ def test_what_lacks_the_kind_of_thing_is_no_answer(
         "docs", "c.md", "The parser does start its workers itself. The parser runs as 4 workers."
     )
     base.put_text("docs", "d.md", "Threads of the parser wait for work.")
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"
 
 
@@ -256,7 +256,7 @@ def test_what_does_not_say_that_something_ended_is_no_answer(
         )
     ):
         base.put_text("docs", f"{n}.md", said)
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient", row.answer
 
 
@@ -313,7 +313,7 @@ def test_a_default_is_quoted_with_what_it_is_the_default_of(
     base = Database(any_db)
     base.create_corpus("docs")
     base.put_text("docs", "settings.md", MANUAL)
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert (row.answer, row.status) == ((answer, "answered") if answer else ("", "insufficient"))
 
 
@@ -323,7 +323,7 @@ def test_a_row_below_the_head_of_defaults_says_a_default(db: Connection) -> None
     base.put_text(
         "docs", "a.md", "| option | default |\n|---|---|\n| host to bind to | 127.0.0.1 |\n"
     )
-    row = alike(base, "docs", "What is the default host to bind to?")
+    row = in_sql(base, "docs", "What is the default host to bind to?")
     assert row.answer == "| host to bind to | 127.0.0.1 |"
 
 
@@ -348,7 +348,7 @@ def test_who_made_a_thing_is_a_person_and_how_often_is_a_time(
         "The lexer was created to be fast. The lexer was created by Ada Byron. The lexer is "
         "released by hand. A lexer is released every three years.",
     )
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"
 
 
@@ -365,7 +365,7 @@ def test_another_default_is_no_answer(any_db: Connection, question: str, status:
     base.create_corpus("docs")
     base.put_text("docs", "a.md", "By default, functions take a type whose size is known.")
     base.put_text("docs", "b.md", "Each thread has a stack. The stack of a thread grows.")
-    assert alike(base, "docs", question).status == status
+    assert in_sql(base, "docs", question).status == status
 
 
 @pytest.mark.parametrize(
@@ -439,9 +439,9 @@ def test_a_default_is_quoted_with_what_it_is_of_in_other_languages(
     base = Database(any_db)
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", f"* {answer}\n")
-    assert alike(base, "docs", question, sentences=1).answer == answer
+    assert in_sql(base, "docs", question, sentences=1).answer == answer
     base.put_text("docs", "a.md", f"* {silent}\n")
-    assert alike(base, "docs", question, sentences=1).status == "insufficient"
+    assert in_sql(base, "docs", question, sentences=1).status == "insufficient"
 
 
 @pytest.mark.parametrize(
@@ -512,5 +512,5 @@ def test_what_says_no_such_kind_of_thing_is_no_answer_in_another_language(
     base = Database(any_db)
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", text)
-    row = alike(base, "docs", question)
+    row = in_sql(base, "docs", question)
     assert row.status == ("answered" if is_told else "insufficient"), row.answer or row.reason

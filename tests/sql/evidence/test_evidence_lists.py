@@ -8,7 +8,7 @@ import pytest
 
 from ragdb.database import Database
 from tests.conftest import Connection
-from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_ask import in_sql
 from tests.sql.evidence.test_evidence_packs import scalar
 
 ITEMS = "- Wood, which is cheap\n- Steel of the second choice\n- Any clean glass"
@@ -66,7 +66,7 @@ def test_who_asks_for_a_list_gets_what_leads_to_it_and_its_items(
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", f"# X\n\n{said}\n\n.\n")
     for question in questions:
-        row = alike(base, "docs", question, sentences=1)
+        row = in_sql(base, "docs", question, sentences=1)
         assert (row.status, row.answer, row.problems) == ("answered", said, []), question
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ragdb.database import Database
 from tests.conftest import Connection
-from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_ask import in_sql
 from tests.sql.evidence.test_evidence_packs import scalar
 
 SAID = {
@@ -47,7 +47,7 @@ def assert_told(db: Connection, text: str, question: str, is_told: bool) -> None
     base = Database(db)
     base.create_corpus("docs")
     base.put_text("docs", "a.md", text)
-    row = alike(base, "docs", question)
+    row = in_sql(base, "docs", question)
     assert (row.status == "answered") is is_told, row.answer or row.reason
 
 
@@ -57,7 +57,7 @@ def test_what_something_is_is_answered_by_who_says_it(any_db: Connection, config
     base = Database(any_db)
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", text)
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert (row.status, row.answer[: len(answer)]) == ("answered", answer)
 
 
@@ -93,7 +93,7 @@ def test_most_sentences_that_speak_of_a_thing_do_not_say_what_it_is(
     base = Database(db)
     base.create_corpus("docs")
     base.put_texts("docs", text, ids=[f"{n}.md" for n in range(len(text))])
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert (row.status, row.answer[: len(answer)]) == ("answered", answer)
 
 
@@ -245,14 +245,14 @@ def test_a_mention_does_not_say_what_something_is_in_other_languages(
     base = Database(any_db)
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", text)
-    assert alike(base, "docs", question).status == "insufficient"
+    assert in_sql(base, "docs", question).status == "insufficient"
 
 
 def test_another_name_of_what_a_hyphen_cuts_says_what_it_is(any_db: Connection) -> None:
     base = Database(any_db)
     base.create_corpus("docs", text_config="german")
     base.put_text("docs", "a.md", "Sie sind von der Rhodophyta- oder Rotalgen-Linie.")
-    assert alike(base, "docs", "Was bedeutet Rhodophyta?").status == "answered"
+    assert in_sql(base, "docs", "Was bedeutet Rhodophyta?").status == "answered"
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_a_definition_answers_though_another_sentence_also_names_that_in_which_i
     base = Database(any_db)
     base.create_corpus("docs")
     base.put_text("docs", "a.md", RUST)
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert (row.status, row.answer[: len(begins)]) == ("answered", begins)
 
 
@@ -447,11 +447,11 @@ def test_who_says_what_something_is_may_speak_of_it_least(db: Connection) -> Non
     )
     said = "Docker is a program that runs an image apart from all else on a machine, as we know."
     base.put_text("docs", "said.md", f"# On images\n\nThey are of use to many of us.\n\n{said}")
-    row = alike(base, "docs", "What is Docker?", k=3)
+    row = in_sql(base, "docs", "What is Docker?", k=3)
     assert (row.status, row.sources[0]) == ("answered", "[1] said.md")
     assert row.answer.startswith("Docker is a program")
     assert row.trace_summary["retrieved_chunks"] == 3
-    assert alike(base, "docs", "What does Docker run here?", k=3).sources[0] != "[1] said.md"
+    assert in_sql(base, "docs", "What does Docker run here?", k=3).sources[0] != "[1] said.md"
 
 
 def test_at_most_half_of_the_evidence_says_what_something_is(db: Connection) -> None:
@@ -476,7 +476,7 @@ def test_what_many_queries_find_far_behind_does_not_outvote_what_one_finds_first
     base.put_texts("docs", list(texts.values()), ids=list(texts))
     said = "The hours of the ferry between Boston and Kansas are nine to five."
     base.put_text("docs", "ferry.md", said)
-    row = alike(base, "docs", "What are the hours of the Boston and the Kansas ferry?", k=3)
+    row = in_sql(base, "docs", "What are the hours of the Boston and the Kansas ferry?", k=3)
     assert (row.status, row.answer) == ("answered", said)
 
 
@@ -499,5 +499,5 @@ def test_it_is_found_behind_others_in_any_letters(
     )
     base.put_text("docs", "said.md", said)
     asked = {"german": "Was ist ein Schlüssel?", "russian": "Что такое соль?"}[config]
-    row = alike(base, "docs", asked, k=3)
+    row = in_sql(base, "docs", asked, k=3)
     assert (row.status, row.sources[0]) == ("answered", "[1] said.md")

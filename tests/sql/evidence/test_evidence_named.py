@@ -9,7 +9,7 @@ import pytest
 
 from ragdb.database import Database
 from tests.conftest import Connection
-from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_ask import in_sql
 from tests.sql.evidence.test_evidence_packs import scalar
 
 VACUUM = "The AquaClean 500 runs for 60 minutes on one charge. Its tank holds 4 liters of water."
@@ -41,7 +41,7 @@ def shop(db: Connection) -> Database:
     ],
 )
 def test_what_names_what_is_asked_answers(shop: Database, question: str, answer: str) -> None:
-    row = alike(shop, "shop", question)
+    row = in_sql(shop, "shop", question)
     assert row.status == "answered"
     assert row.answer.startswith(answer)
 
@@ -62,7 +62,7 @@ def test_what_names_what_is_asked_answers(shop: Database, question: str, answer:
 def test_what_is_said_of_something_else_is_no_answer(
     shop: Database, question: str, reason: str
 ) -> None:
-    row = alike(shop, "shop", question)
+    row = in_sql(shop, "shop", question)
     assert (row.status, row.answer) == ("insufficient", "")
     assert row.reason.endswith("; " + reason)
 
@@ -84,7 +84,7 @@ def test_a_document_goes_on_to_speak_of_a_thing_without_its_name(
     said = "It lifts 70 buckets of sand from a well in an hour of work with one horse."
     text = how.pop("text", "{}").format(said)
     shop.put_text("shop", source, text, **how)
-    row = alike(shop, "shop", "How many buckets of sand does the HydroMax lift in an hour?")
+    row = in_sql(shop, "shop", "How many buckets of sand does the HydroMax lift in an hour?")
     assert row.status == "answered"
     assert row.answer.startswith(said)
 
@@ -96,13 +96,13 @@ def test_of_one_document_the_text_that_names_the_thing_comes_first(shop: Databas
         "The HydroMax lifts water with a horse.",
     )
     shop.put_text("shop", "all.md", "\n\n".join(said), max_tokens=12, overlap=0)
-    row = alike(shop, "shop", "With what does the HydroMax lift water?")
+    row = in_sql(shop, "shop", "With what does the HydroMax lift water?")
     assert row.answer == said[2]
 
 
 def test_things_that_are_compared_may_be_in_two_documents(shop: Database) -> None:
     shop.put_text("shop", "steam.md", "The SteamClean 700 runs for 40 minutes on one charge.")
-    row = alike(
+    row = in_sql(
         shop, "shop", "Which runs longer on one charge, the AquaClean 500 or the SteamClean 700?"
     )
     assert (row.status, row.citations[0]["source_id"]) == ("answered", "steam.md")
@@ -114,10 +114,10 @@ def test_what_a_whole_corpus_is_about_need_not_be_named(shop: Database) -> None:
     shop.put_text("staff", "leave.md", "The staff is given 30 days of leave a year.")
     for n in range(4):
         shop.put_text("staff", f"{n}.md", f"Room {n} of Initech is on the floor below.")
-    assert alike(shop, "staff", question).status == "insufficient"
+    assert in_sql(shop, "staff", question).status == "insufficient"
     for n in range(4, 8):
         shop.put_text("staff", f"{n}.md", f"Room {n} of Initech is on the floor below.")
-    row = alike(shop, "staff", question)
+    row = in_sql(shop, "staff", question)
     assert (row.status, row.gate["names"]) == ("answered", [])
 
 
@@ -136,8 +136,8 @@ def test_an_abbreviation_is_named_by_the_words_that_it_begins(
     text = f"The tax on imported vacuum cleaners was raised to 14 percent by {said} last spring."
     shop.put_text("shop", "tax.md", text)
     question = "Was the tax on imported vacuum cleaners raised by the {}?"
-    assert alike(shop, "shop", question.format(asked)).answer == text
-    row = alike(shop, "shop", question.format(other))
+    assert in_sql(shop, "shop", question.format(asked)).answer == text
+    row = in_sql(shop, "shop", question.format(other))
     assert (row.status, row.answer) == ("insufficient", "")
 
 
@@ -166,16 +166,16 @@ def test_what_is_asked_is_said_by_its_abbreviation_and_by_what_that_stands_for(
     for corpus, text in (("said", said), ("other", of_another)):
         base.create_corpus(corpus)
         base.put_text(corpus, "a.md", text)
-    assert alike(base, "said", question).answer == said
-    assert alike(base, "other", question).status == "insufficient"
+    assert in_sql(base, "said", question).answer == said
+    assert in_sql(base, "other", question).status == "insufficient"
 
 
 def test_a_text_may_write_as_one_word_what_the_question_parts(shop: Database) -> None:
     text = "The headcount of the whole company was 250 people at the end of FY2024."
     shop.put_text("shop", "results.md", text)
     question = "What was the headcount of the company at the end of FY {}?"
-    assert alike(shop, "shop", question.format(2024)).answer == text
-    assert alike(shop, "shop", question.format(2021)).status == "insufficient"
+    assert in_sql(shop, "shop", question.format(2024)).answer == text
+    assert in_sql(shop, "shop", question.format(2021)).status == "insufficient"
 
 
 @pytest.mark.by_day(3)
@@ -186,9 +186,9 @@ def test_thousands_are_the_same_however_they_are_parted(
 ) -> None:
     shop.put_text("shop", "mail.md", f"The launch mail has {said} readers on the list, 5 of us.")
     question = "Does the launch mail have {} readers on the list?"
-    assert alike(shop, "shop", question.format(asked)).status == "answered"
+    assert in_sql(shop, "shop", question.format(asked)).status == "answered"
     other = asked.replace("12", "5")
-    row = alike(shop, "shop", question.format(other))
+    row = in_sql(shop, "shop", question.format(other))
     assert row.status == "insufficient"
     assert row.reason.endswith(f" {other}")
 
@@ -202,14 +202,14 @@ def test_thousands_are_the_same_however_they_are_parted(
     ],
 )
 def test_what_is_told_of_who_asks_need_not_be_named(shop: Database, told: str) -> None:
-    row = alike(shop, "shop", f"{told} How long does the AquaClean 500 run on one charge?")
+    row = in_sql(shop, "shop", f"{told} How long does the AquaClean 500 run on one charge?")
     assert (row.status, row.gate["names"]) == ("answered", ["500", "aquaclean"])
 
 
 def test_what_is_told_of_a_thing_that_the_corpus_has_is_asked_of(shop: Database) -> None:
     question = "We sell the {}. How many liters of water does its tank hold?"
-    assert alike(shop, "shop", question.format("AquaClean 500")).status == "answered"
-    row = alike(shop, "shop", question.format("Z900"))
+    assert in_sql(shop, "shop", question.format("AquaClean 500")).status == "answered"
+    row = in_sql(shop, "shop", question.format("Z900"))
     assert (row.status, row.gate["names"]) == ("insufficient", ["z900"])
     assert "no passage says it of z900" in row.reason
 
@@ -233,7 +233,7 @@ def test_what_is_told_of_a_thing_that_the_corpus_has_is_asked_of(shop: Database)
 def test_what_is_told_last_is_what_the_question_calls_it(
     shop: Database, question: str, names: list[str]
 ) -> None:
-    row = alike(shop, "shop", question)
+    row = in_sql(shop, "shop", question)
     assert row.gate["names"] == names
     assert (row.status == "answered") == (names == ["aquaclean"])
 
@@ -339,7 +339,7 @@ def test_what_stands_under_another_version_does_not_answer(
     base = Database(db)
     base.create_corpus("notes")
     base.put_text("notes", "notes.md", NOTES)
-    row = alike(base, "notes", question)
+    row = in_sql(base, "notes", question)
     assert row.status == ("insufficient" if answer is None else "answered"), row.answer
     assert (row.answer or None) == answer
 
@@ -357,7 +357,7 @@ def test_a_heading_with_a_version_of_another_one_has_that_too(
     base = Database(db)
     base.create_corpus("notes")
     base.put_text("notes", "notes.md", NOTES.replace("## 3.1", "## 3.1.4"))
-    row = alike(base, "notes", question)
+    row = in_sql(base, "notes", question)
     assert (row.answer or None) == answer
 
 
@@ -366,7 +366,7 @@ def test_a_version_is_told_apart_only_where_headings_name_both(db: Connection) -
     base.create_corpus("notes")
     said = "The export to paper needs the server of MySQL 8.4 and a printer."
     base.put_text("notes", "guide.md", f"# Guide of 2.0\n\n## Export\n\nIt exports. {said}")
-    row = alike(base, "notes", "What does the export to paper need of MySQL 8.4?")
+    row = in_sql(base, "notes", "What does the export to paper need of MySQL 8.4?")
     assert row.answer == said
 
 
@@ -392,7 +392,7 @@ def test_a_word_that_texts_write_with_a_capital_is_a_name(
     base.create_corpus("docs")
     for source, text in SERVERS.items():
         base.put_text("docs", source, text)
-    row = alike(base, "docs", question)
+    row = in_sql(base, "docs", question)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"
     evidence = {
         "chunks": [
@@ -418,7 +418,7 @@ def test_a_word_of_a_longer_name_is_none(db: Connection) -> None:
     base.put_text(
         "docs", "b.md", "He wrote for the Book of Concord, and quoted the Book Review in it."
     )
-    row = alike(base, "docs", "what book did Luther read in 1542?")
+    row = in_sql(base, "docs", "what book did Luther read in 1542?")
     assert row.answer.startswith("In 1542 Luther read the Quran")
 
 
@@ -445,7 +445,7 @@ def test_a_number_is_not_named_by_a_part_of_another(
     base.put_text(
         "docs", "c.md", "The limit of the parser was raised in version 5.1.2 from 2 to 4 files."
     )
-    row = alike(base, "docs", question)
+    row = in_sql(base, "docs", question)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"
 
 
@@ -467,5 +467,5 @@ def test_what_lies_in_the_folder_of_a_thing_speaks_of_it(
     base.put_text("docs", "starlette/static.md", "Mount the class to serve static files of yours.")
     base.put_text("docs", "uvicorn/files.md", "The server reads its settings from files.")
     base.put_text("docs", "guides/how.md", "All of the guides show files, to serve as an example.")
-    row = alike(base, "docs", question)
+    row = in_sql(base, "docs", question)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient"

@@ -8,7 +8,7 @@ import pytest
 
 from ragdb.database import Database
 from tests.conftest import Connection
-from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_ask import in_sql
 from tests.sql.evidence.test_evidence_packs import scalar
 
 SERVERS = """# Servers
@@ -88,7 +88,7 @@ def test_what_a_page_says_of_another_thing_is_no_answer(
     base = Database(any_db)
     base.create_corpus("docs")
     base.put_text("docs", "quickserv/servers.md", SERVERS, max_tokens=200)
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient", row.answer
 
 
@@ -119,7 +119,7 @@ def test_a_longer_name_is_that_of_another_thing(
         "We use Longserv and Quickserv.",
     ):
         base.put_text("docs", said[:9], said)
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     found = row.answer.replace("**", "")
     assert found.startswith(answer) if answer else row.status == "insufficient", row.answer
 
@@ -145,7 +145,7 @@ def test_who_made_a_thing_may_be_said_behind_its_name(
     base.create_corpus("docs")
     base.put_text("docs", source, text)
     base.put_text("docs", "b.md", "We use Quickserv and Slowserv.")
-    row = alike(base, "docs", "Who created Quickserv?", sentences=1)
+    row = in_sql(base, "docs", "Who created Quickserv?", sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient", row.answer
 
 
@@ -214,7 +214,7 @@ def test_whether_a_thing_does_something_is_told_by_what_has_a_word_of_that(
     base.create_corpus("docs")
     base.put_text("docs", "a.md", text)
     base.put_text("docs", "b.md", "Slowserv supports zstd, has plugins and is safe.")
-    row = alike(base, "docs", question)
+    row = in_sql(base, "docs", question)
     assert (row.status == "answered") is is_told, row.answer or row.reason
 
 
@@ -233,7 +233,7 @@ def test_what_was_done_when_is_told_by_what_names_it(
     base.create_corpus("docs")
     base.put_text("docs", "a.md", "The quicktar page was released in May 2020.")
     base.put_text("docs", "b.md", "Use slowtar for pages.")
-    assert alike(base, "docs", question).status == status
+    assert in_sql(base, "docs", question).status == status
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_what_was_added_in_a_version_is_said_of_later_ones_unless_it_was_removed
     base.create_corpus("docs")
     for n, text in enumerate(texts):
         base.put_text("docs", f"{n}.md", text)
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert row.answer.startswith(answer) if answer else row.status == "insufficient", row.answer
 
 
@@ -389,7 +389,7 @@ def test_what_is_asked_about_in_small_letters_has_to_be_named(
     base.create_corpus("docs")
     base.put_text("docs", "a.md", "The quickserv and its server listen on port 8000.")
     base.put_text("docs", "b.md", "Use slowserv.")
-    assert alike(base, "docs", question).status == status
+    assert in_sql(base, "docs", question).status == status
 
 
 def test_what_is_about_many_other_things_is_looked_through_a_few_times(any_db: Connection) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ragdb.database import Database
 from tests.conftest import Connection
-from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_ask import in_sql
 from tests.sql.evidence.test_evidence_packs import scalar
 
 
@@ -71,6 +71,6 @@ def test_why_is_answered_by_a_reason_and_where_there_is_none_by_what_is_so(
     base = Database(any_db)
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", fact)
-    assert alike(base, "docs", question, sentences=1).answer == fact
+    assert in_sql(base, "docs", question, sentences=1).answer == fact
     base.put_text("docs", "a.md", f"{fact} {reason}")
-    assert alike(base, "docs", question, sentences=1).answer == reason
+    assert in_sql(base, "docs", question, sentences=1).answer == reason

@@ -6,7 +6,7 @@ import pytest
 
 from ragdb.database import Database
 from tests.conftest import Connection
-from tests.sql.evidence.test_ask import alike
+from tests.sql.evidence.test_ask import in_sql
 from tests.sql.evidence.test_evidence_packs import scalar
 
 
@@ -128,7 +128,7 @@ def test_a_line_of_release_notes_is_quoted_with_its_version(
     base = Database(any_db)
     base.create_corpus("docs")
     base.put_text("docs", "notes.md", NOTES)
-    row = alike(base, "docs", question, sentences=1)
+    row = in_sql(base, "docs", question, sentences=1)
     assert (row.answer or None) == answer
 
 
@@ -137,7 +137,7 @@ def test_a_line_with_an_amount_is_quoted_with_its_version(db: Connection) -> Non
     base.create_corpus("docs")
     line = "The timeout was raised to 2.5 seconds."
     base.put_text("docs", "notes.md", f"## 4.2\n\n* {line}\n\n## 4.1\n\n* The fax is faster.\n")
-    row = alike(base, "docs", "Which version raised the timeout?", sentences=1)
+    row = in_sql(base, "docs", "Which version raised the timeout?", sentences=1)
     assert row.answer == f"## 4.2\n\n* {line}"
 
 
@@ -146,7 +146,7 @@ def test_a_section_and_a_date_are_no_versions(db: Connection, heading: str) -> N
     base = Database(db)
     base.create_corpus("docs")
     base.put_text("docs", "manual.md", f"# Manual\n\n## {heading}\n\nPlugins run on Linux.\n")
-    assert alike(base, "docs", "Which version runs plugins?").status == "insufficient"
+    assert in_sql(base, "docs", "Which version runs plugins?").status == "insufficient"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_the_heading_of_a_version_may_say_more(db: Connection, heading: str) -> 
     base = Database(db)
     base.create_corpus("docs")
     base.put_text("docs", "manual.md", f"# Manual\n\n## {heading}\n\nPlugins run on Linux.\n")
-    row = alike(base, "docs", "Which version runs plugins?")
+    row = in_sql(base, "docs", "Which version runs plugins?")
     assert row.answer == f"## {heading}\n\nPlugins run on Linux."
 
 
@@ -201,7 +201,7 @@ def test_which_version_added_or_dropped_something_is_said_by_its_line_or_heading
     base = Database(db)
     base.create_corpus("docs")
     base.put_text("docs", "notes.md", KEPT)
-    answer = alike(base, "docs", question).answer
+    answer = in_sql(base, "docs", question).answer
     assert answer.startswith(f"## {version}\n") if version else not answer
 
 
@@ -251,10 +251,10 @@ def test_what_was_dropped_was_not_added(
         base.put_text(corpus, "notes.md", f"## 4.2\n\n* {line}\n")
         # what has many words that no text has is refused for that
         base.put_text(corpus, "words.md", words)
-    assert alike(base, "new", added, sentences=1).answer == f"## 4.2\n\n* {adds}"
-    assert alike(base, "gone", dropped, sentences=1).answer == f"## 4.2\n\n* {drops}"
-    assert not alike(base, "new", dropped, sentences=1).answer
-    assert not alike(base, "gone", added, sentences=1).answer
+    assert in_sql(base, "new", added, sentences=1).answer == f"## 4.2\n\n* {adds}"
+    assert in_sql(base, "gone", dropped, sentences=1).answer == f"## 4.2\n\n* {drops}"
+    assert not in_sql(base, "new", dropped, sentences=1).answer
+    assert not in_sql(base, "gone", added, sentences=1).answer
 
 
 def test_what_stands_above_the_heading_of_a_version_is_not_quoted_with_it(db: Connection) -> None:
@@ -265,7 +265,7 @@ def test_what_stands_above_the_heading_of_a_version_is_not_quoted_with_it(db: Co
         "notes.md",
         "## 4.2\n\n* Update the Tool.\n\n## 4.1\n\n* Drop support for old Linux.\n",
     )
-    row = alike(base, "docs", "Which version of the Tool did drop support for old Linux?")
+    row = in_sql(base, "docs", "Which version of the Tool did drop support for old Linux?")
     assert row.answer == "## 4.1\n\n* Drop support for old Linux."
 
 
@@ -289,5 +289,5 @@ def test_what_names_no_version_does_not_answer_which_version(
     base = Database(any_db)
     base.create_corpus("docs", text_config=config)
     base.put_text("docs", "a.md", text)
-    row = alike(base, "docs", question)
+    row = in_sql(base, "docs", question)
     assert row.status == ("answered" if is_told else "insufficient"), row.answer or row.reason
