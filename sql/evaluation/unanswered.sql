@@ -44,13 +44,14 @@ begin atomic
       row(unanswered_events.since, null, null, null, null, null, 2000)) t
     where t.error_code is null and t.limit_returned = 0
   union all
-  select t.corpus, t.query_text, e.why, e.asked_at, e.trace_id
+  select (t.trace).corpus, (t.trace).query_text, e.why, e.asked_at, e.trace_id
     from ragdb_internal.unanswered_evidence(unanswered_events.corpora, unanswered_events.since) e
-      cross join lateral (select r.* from ragdb.retrieval_traces r
-        where r.corpus_id = e.corpus_id and r.id = e.trace_id
-          and r.created_at = ragdb_internal.uuid_time(e.trace_id) offset 0) t
-    where exists (select from pg_catalog.unnest(ragdb_internal.traced_askers()) a
-      where a is null or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a));
+      cross join lateral ragdb_internal.trace_at(
+        e.trace_id, ragdb_internal.uuid_time(e.trace_id)) t
+    where t.corpus_id = e.corpus_id
+      and exists (select from pg_catalog.unnest(ragdb_internal.traced_askers()) a
+        where a is null or ragdb_internal.is_of_asker(
+          (t.trace).caller, (t.trace).caller_oid, (t.trace).created_at, a));
 end;
 
 -- Returns the cases of evals that the caller may read and that ask one of some questions, named

@@ -33,6 +33,7 @@ returns setof ragdb.retrieval_traces
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_hashes constant text[] := array(
@@ -44,14 +45,10 @@ declare
 begin
   return query
     with named as (
-      select t as trace, coalesce(t.query_hash = any (v_hashes), false) as is_question
+      select t.trace, coalesce((t.trace).query_hash = any (v_hashes), false) as is_question
       from unnest(v_ids) n (id)
-        cross join lateral (
-          select r.* from ragdb.corpora c
-            join ragdb.retrieval_traces r on r.corpus_id = c.corpus_id
-          where r.id = n.id and r.created_at = ragdb_internal.uuid_time(n.id)
-            and r.error_code is null) t
-      where ragdb_internal.may_open_trace(t, false)
+        cross join lateral ragdb_internal.trace_at(n.id, ragdb_internal.uuid_time(n.id)) t
+      where (t.trace).error_code is null and ragdb_internal.may_open_trace(t.trace, false)
     )
     select (n.trace).* from named n
     where n.is_question or not exists (select from named o where o.is_question);

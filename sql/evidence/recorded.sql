@@ -23,10 +23,9 @@ create or replace function ragdb_internal.question_of(corpus_id integer, trace_i
   returns text
 language sql stable parallel safe
 return (
-  select t.query_text from ragdb.retrieval_traces t
-  where t.corpus_id = question_of.corpus_id and t.id = question_of.trace_id
-    and t.created_at = ragdb_internal.uuid_time(question_of.trace_id)
-    and ragdb_internal.may_open_trace(t, true));
+  select (t.trace).query_text from ragdb_internal.trace_at(
+    question_of.trace_id, ragdb_internal.uuid_time(question_of.trace_id)) t
+  where t.corpus_id = question_of.corpus_id and ragdb_internal.may_open_trace(t.trace, true));
 
 -- Whether the caller may read the trace of an answer, or gave it without one. What an answer cites
 -- is what it says.
@@ -34,10 +33,9 @@ create or replace function ragdb_internal.is_shown_answer(answer ragdb.evidence_
 returns boolean
 language sql stable parallel safe
 return exists (
-  select from ragdb.retrieval_traces t
-  where t.corpus_id = (answer).corpus_id and t.id = (answer).trace_id
-    and t.created_at = ragdb_internal.uuid_time((answer).trace_id)
-    and ragdb_internal.may_open_trace(t, true))
+  select from ragdb_internal.trace_at(
+    (answer).trace_id, ragdb_internal.uuid_time((answer).trace_id)) t
+  where t.corpus_id = (answer).corpus_id and ragdb_internal.may_open_trace(t.trace, true))
   or ((answer).trace_id is null
     and ragdb_internal.is_caller((answer).caller, (answer).caller_oid))
   or ragdb_internal.is_auditor();

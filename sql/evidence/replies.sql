@@ -8,10 +8,9 @@ create or replace function ragdb_internal.is_found_in_corpus(chunk jsonb) return
 language sql stable parallel safe
 return case when ragdb_internal.trace_of(chunk) is null then chunk ? 'mode'
   else exists (
-    select from ragdb.retrieval_traces t
-    where t.id = ragdb_internal.trace_of(chunk)
-      and t.created_at = ragdb_internal.uuid_time(ragdb_internal.trace_of(chunk))
-      and t.retrieval_mode = 'global') end;
+    select from ragdb_internal.trace_at(ragdb_internal.trace_of(chunk),
+      ragdb_internal.uuid_time(ragdb_internal.trace_of(chunk))) t
+    where (t.trace).retrieval_mode = 'global') end;
 
 -- Tells whether a chunk that was found by a search of a corpus asks something.
 create or replace function ragdb_internal.is_found_question(chunk jsonb) returns boolean

@@ -19,9 +19,9 @@ return ragdb_internal.trace_hash(trace, array(
 create or replace function ragdb_internal.sealed_hash(first ragdb.retrieval_reranks) returns bytea
 language sql stable parallel safe
 return ragdb_internal.rerank_hash(
-  (select t.trace_hash from ragdb.retrieval_traces t
-    where t.corpus_id = (first).corpus_id and t.id = (first).trace_id
-      and t.created_at = (first).created_at),
+  (select (t.trace).trace_hash
+    from ragdb_internal.trace_at((first).trace_id, (first).created_at) t
+    where t.corpus_id = (first).corpus_id),
   array(select r from ragdb.retrieval_reranks r
     where r.corpus_id = (first).corpus_id and r.trace_id = (first).trace_id
       and r.created_at = (first).created_at order by r.rank));

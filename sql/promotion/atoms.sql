@@ -79,9 +79,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_atom constant ragdb.semantic_atoms := ragdb_internal.open_atom(atom_id);
-  v_is_kept constant boolean := exists (select from ragdb.retrieval_traces t
-    where t.corpus_id = v_atom.corpus_id and t.id = v_atom.trace_id
-      and t.created_at = ragdb_internal.uuid_time(v_atom.trace_id));
+  v_is_kept constant boolean := exists (
+    select from ragdb_internal.trace_at(
+      v_atom.trace_id, ragdb_internal.uuid_time(v_atom.trace_id)) t
+    where t.corpus_id = v_atom.corpus_id);
 begin
   return query
     select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed, v.subject

@@ -23,6 +23,20 @@ comment on function ragdb.last_trace_id is
   'hits. Raises RG407 where it recorded none, hence outside a transaction block: there each hit '
   'has its trace_id.';
 
+-- Returns the trace of an id and its time (ragdb_internal.uuid_time). By the time, and no other
+-- condition on the table (offset 0): to a planner that knows of no rows in a partition, each index
+-- that begins with the corpus looks as good as the key, and then all traces of the corpus would be
+-- read for one.
+create or replace function ragdb_internal.trace_at(trace_id uuid, created_at timestamptz)
+returns table (corpus_id integer, trace ragdb.retrieval_traces)
+language sql stable parallel safe
+begin atomic
+  select t.corpus_id, t.trace from (
+    select r.corpus_id, r.id, r as trace from ragdb.retrieval_traces r
+    where r.created_at = trace_at.created_at offset 0) t
+  where t.id = trace_at.trace_id;
+end;
+
 -- Whether the caller sees what others asked and did: a member of ragdb_auditor, or the owner. The
 -- owner can read the table itself, so to refuse it here would only pretend.
 create or replace function ragdb_internal.is_auditor() returns boolean
@@ -108,15 +122,17 @@ begin
         or is_audit and c.personal_of is null and ragdb_internal.is_auditor()));
 end $$;
 
--- Returns a trace that the caller may read; is_audit where the answer has no text of the corpus.
--- Raises RG400, RG407.
+-- Returns a trace that the caller may read; is_audit where the answer has no text of the corpus. A
+-- plan that a session made when a month had few traces is kept: without scans of the month, here
+-- and below. Raises RG400, RG407.
 create or replace function ragdb_internal.open_trace(trace_id uuid, is_audit boolean default false)
 returns ragdb.retrieval_traces
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
-  v_created_at timestamptz := ragdb_internal.uuid_time(trace_id);
+  v_created_at constant timestamptz := ragdb_internal.uuid_time(trace_id);
   v_trace ragdb.retrieval_traces;
 begin
   if trace_id is null then
@@ -125,10 +141,7 @@ begin
         detail = 'a trace is named by its id',
         hint = 'ragdb.list_traces() lists them';
   end if;
-  -- the time leaves one partition, the corpus its key
-  select t.* into v_trace
-    from ragdb.corpora c join ragdb.retrieval_traces t on t.corpus_id = c.corpus_id
-    where t.id = open_trace.trace_id and t.created_at = v_created_at;
+  select (t.trace).* into v_trace from ragdb_internal.trace_at(trace_id, v_created_at) t;
   if not found or not ragdb_internal.may_open_trace(v_trace, is_audit) then
     raise exception 'trace % does not exist', ragdb_internal.quote(trace_id::text)
       using errcode = 'RG407',
@@ -146,11 +159,14 @@ create or replace function ragdb_internal.hold_trace(corpus_id integer, trace_id
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 begin
-  perform from ragdb.retrieval_traces t
+  -- as ragdb_internal.trace_at does, whose rows cannot be locked
+  perform from (
+    select r.* from ragdb.retrieval_traces r
+    where r.created_at = ragdb_internal.uuid_time(hold_trace.trace_id) offset 0) t
     where t.corpus_id = hold_trace.corpus_id and t.id = hold_trace.trace_id
-      and t.created_at = ragdb_internal.uuid_time(hold_trace.trace_id)
     for key share;
   if not found then
     perform ragdb_internal.open_trace(trace_id); -- which says that it is gone

@@ -97,3 +97,31 @@ def test_a_cited_retrieval_is_found_among_those_of_its_slice(asked: Connection) 
         read = rows_read(asked) - before
     assert replayed == [("query 81",)]
     assert read <= 100
+
+
+@pytest.mark.parametrize(
+    ("traces", "is_vacuumed"), [(60, False), (2000, True)], ids=["empty", "amid the first"]
+)
+def test_a_trace_is_looked_up_by_its_id_whatever_the_planner_knows(
+    any_clone: str, traces: int, is_vacuumed: bool
+) -> None:
+    """Each index that begins with the corpus looked as good as the key, and one was read whole."""
+    with (
+        psycopg.connect(any_clone, autocommit=True) as db,
+        psycopg.connect(any_clone, autocommit=True) as other,
+    ):
+        db.execute("select ragdb.create_corpus('docs')")
+        other.execute("analyze ragdb.retrieval_traces")
+        with db.transaction():
+            db.execute("set local role ragdb_owner")
+            db.execute(FILL, (1, traces))
+            if is_vacuumed:
+                other.execute("vacuum (analyze, truncate off) ragdb.retrieval_traces")
+        ((found,),) = db.execute(
+            "select id from ragdb.retrieval_traces order by id offset 30 limit 1"
+        ).fetchall()
+        with db.transaction():
+            before = rows_read(db)
+            db.execute("select ragdb.record_feedback('good', %s)", (found,))
+            read = rows_read(db) - before
+    assert 0 < read <= 3
