@@ -16,18 +16,19 @@ begin atomic
   order by p.key, p.until;
 end;
 
--- Returns in one row what a row of a kind was at a version, where it has changed since. By its key
--- (offset 0): the index by version would read all that changed.
-create or replace function ragdb_internal.image(corpus ragdb.corpora, kind text, key text)
-returns table (was jsonb)
+-- Returns the same of some rows, by their keys. All at once: to a planner that knows of no past
+-- rows any index of theirs looks as good as the key, and each would be looked for in all that
+-- changed.
+create or replace function ragdb_internal.images_at(
+  corpus ragdb.corpora, kind text, keys text[])
+returns table (key text, was jsonb)
 language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
 begin atomic
-  select p.was from (
-    select h.was, h.until from ragdb.past_rows h
-    where h.corpus_id = (image.corpus).corpus_id and h.kind = image.kind and h.key = image.key
-    offset 0) p
-  where p.until > (image.corpus).version
-  order by p.until limit 1;
+  select distinct on (p.key) p.key, p.was from ragdb.past_rows p
+  where p.corpus_id = (images_at.corpus).corpus_id and p.kind = images_at.kind
+    and p.key = any (images_at.keys) and p.until > (images_at.corpus).version
+  order by p.key, p.until;
 end;
 
 -- Returns the keys of the rows of a kind that have changed since a version. A set, because a
@@ -90,29 +91,28 @@ begin atomic
     and r.chunk_no < (chunks_then.corpus).next_chunk_no;
 end;
 
--- Returns some chunks of a corpus as it was, by their numbers. Each is looked up by its key, as it
--- is and as it was.
+-- Returns some chunks of a corpus as it was, by their numbers. Each is looked up by its key.
 create or replace function ragdb_internal.chunks_at_then(
   corpus ragdb.corpora, chunk_nos integer[])
 returns setof ragdb.chunks
 language sql stable parallel safe
 set enable_seqscan = off
 begin atomic
+  with image as materialized (
+    select i.* from ragdb_internal.images_at(chunks_at_then.corpus, 'chunk',
+      chunks_at_then.chunk_nos::text[]) i
+  )
   select c.* from pg_catalog.unnest(chunks_at_then.chunk_nos) n (chunk_no)
     cross join lateral (
       select h.* from ragdb.chunks h
       where h.corpus_id = (chunks_at_then.corpus).corpus_id and h.chunk_no = n.chunk_no
       offset 0) c
   where n.chunk_no < (chunks_at_then.corpus).next_chunk_no
-    and not exists (
-      select from ragdb_internal.image(chunks_at_then.corpus, 'chunk', n.chunk_no::text)
-      offset 0)
+    and n.chunk_no::text not in (select i.key from image i)
   union all
-  select r.* from pg_catalog.unnest(chunks_at_then.chunk_nos) n (chunk_no)
-    cross join lateral ragdb_internal.image(
-      chunks_at_then.corpus, 'chunk', n.chunk_no::text) i
+  select r.* from image i
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.chunks, i.was) r
-  where i.was is not null and n.chunk_no < (chunks_at_then.corpus).next_chunk_no;
+  where i.was is not null and r.chunk_no < (chunks_at_then.corpus).next_chunk_no;
 end;
 
 -- Returns some documents of a corpus as it was, by their numbers.
@@ -122,21 +122,21 @@ returns setof ragdb.documents
 language sql stable parallel safe
 set enable_seqscan = off
 begin atomic
+  with image as materialized (
+    select i.* from ragdb_internal.images_at(documents_at_then.corpus, 'document',
+      documents_at_then.doc_nos::text[]) i
+  )
   select d.* from pg_catalog.unnest(documents_at_then.doc_nos) n (doc_no)
     cross join lateral (
       select h.* from ragdb.documents h
       where h.corpus_id = (documents_at_then.corpus).corpus_id and h.doc_no = n.doc_no
       offset 0) d
   where n.doc_no < (documents_at_then.corpus).next_doc_no
-    and not exists (
-      select from ragdb_internal.image(documents_at_then.corpus, 'document', n.doc_no::text)
-      offset 0)
+    and n.doc_no::text not in (select i.key from image i)
   union all
-  select r.* from pg_catalog.unnest(documents_at_then.doc_nos) n (doc_no)
-    cross join lateral ragdb_internal.image(
-      documents_at_then.corpus, 'document', n.doc_no::text) i
+  select r.* from image i
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.documents, i.was) r
-  where i.was is not null and n.doc_no < (documents_at_then.corpus).next_doc_no;
+  where i.was is not null and r.doc_no < (documents_at_then.corpus).next_doc_no;
 end;
 
 -- Returns the turns of a corpus as it was.

@@ -56,6 +56,16 @@ def test_a_corpus_is_searched_as_it_was_by_the_words_of_the_query(outgrown: Conn
     assert read.rows < 800, read.by
 
 
+def test_a_search_of_the_past_for_a_word_of_all_chunks_reads_their_terms_and_changes_once(
+    outgrown: Connection,
+) -> None:
+    """Each chunk's terms were looked up, and all that changed for each chunk that ties."""
+    read = matrix.measure(outgrown, matrix.WHOLE["search, as it was"], "large")
+    assert read.returned == 5
+    assert sum(n for name, n in read.by.items() if name.startswith("ragdb.past_rows")) < 100
+    assert read.buffers < 6000
+
+
 def test_a_corpus_that_outgrew_its_statistics_is_exported_and_dropped_by_keys(
     outgrown: Connection,
 ) -> None:
