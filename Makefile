@@ -48,8 +48,9 @@ nightly: venv oldest
 	$(BIN)/pytest -m nightly
 	$(BIN)/pytest --hypothesis-profile exploring $$(grep -lr "hypothesis import" tests --include="test_*.py")
 
-# what pyproject.toml asks for at least has the names that ragdb uses, and runs the demo
+# what pyproject.toml asks for at least has the names that ragdb uses, and runs the demo in a home of its own
 OLDEST := .venv/oldest/bin
+oldest: export RAGDB_HOME = $(CURDIR)/.venv/oldest/home
 oldest:
 	test -x $(OLDEST)/uv || { $(PYTHON) -m venv .venv/oldest && $(OLDEST)/python -m pip install --quiet uv; }
 	$(OLDEST)/uv pip install --quiet --python $(OLDEST)/python --resolution lowest-direct --editable \
@@ -58,7 +59,7 @@ oldest:
 	-$(OLDEST)/mypy ragdb > .venv/oldest/mypy.txt
 	grep 'source files' .venv/oldest/mypy.txt
 	! grep -E 'attr-defined|call-arg|call-overload' .venv/oldest/mypy.txt
-	$(OLDEST)/ragdb demo
+	$(OLDEST)/ragdb demo; ended=$$?; $(OLDEST)/ragdb down; rm -rf "$$RAGDB_HOME"; exit $$ended
 
 # each prints the machine, the versions, the command and the peer's figure, and keeps them in bench/results.md
 bench: venv
