@@ -174,10 +174,7 @@ def instead(name: str, known: Iterable[str], most: int = 50) -> str:
 
 def unknown(name: str, argument: str, known: Iterable[str]) -> str:
     """What is said of an argument that a verb does not have."""
-    names = list(known)
-    near = difflib.get_close_matches(argument, names, 1)
-    meant = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(names)}"
-    return f"{name}() has no argument {argument!r}{meant}"
+    return f"{name}() has no argument {argument!r}; {instead(argument, known)}"
 
 
 def _problem(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

@@ -224,9 +224,9 @@ def test_a_callable_may_write_the_answer_and_its_quotes_are_checked(db: ragdb.Da
     asked = "When is the library closed?"
     assert db.ask("docs", asked, model=model(TEXTS[0]), k=1).text == "On Monday."
     assert not db.ask("docs", asked, model=model("The library is closed on Friday.")).is_answered
-    with pytest.raises(TypeError, match="no argument 'modell'; did you mean 'model'"):
+    with pytest.raises(TypeError, match="no argument 'modell'; did you mean model\\? there"):
         db.ask("docs", asked, modell="x")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="no argument 'top'; it has k, max_context, "):
+    with pytest.raises(TypeError, match="no argument 'top'; there are k, max_context, "):
         db.ask("docs", asked, top=3)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="endpoint"):
         db.ask("docs", asked, endpoint="http://127.0.0.1:1")
@@ -418,9 +418,9 @@ def test_dir_shows_the_ordinary_verbs_and_the_rest_is_there(db: ragdb.Database) 
 
 def test_a_wrong_argument_is_named(db: ragdb.Database) -> None:
     for args, kwargs, said in (
-        (("docs", "x"), {"kk": 3}, "search() has no argument 'kk'; did you mean 'k'?"),
-        (("docs", "x"), {"filters": {}}, "has no argument 'filters'; did you mean 'filter'?"),
-        (("docs", "x"), {"zzz": 3}, "search() has no argument 'zzz'; it has corpora, query,"),
+        (("docs", "x"), {"kk": 3}, "search() has no argument 'kk'; did you mean k? there are"),
+        (("docs", "x"), {"filters": {}}, "has no argument 'filters'; did you mean filter? there"),
+        (("docs", "x"), {"zzz": 3}, "search() has no argument 'zzz'; there are corpora, query,"),
         (("docs",), {}, "search() needs 'query': write search(corpus, query)"),
         (
             ("x",),
