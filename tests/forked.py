@@ -63,6 +63,8 @@ class Forked:
     What it writes to stdout is lost unless `stdout` is asked for.
     """
 
+    patience = 120.0  # seconds: how long it may go on behind its block before it is killed
+
     def __init__(
         self,
         *arguments: str,
@@ -158,7 +160,12 @@ class Forked:
         for file in (self.stdout, self.stderr):
             if file:
                 file.close()
-        self.wait()
+        try:
+            self.wait(self.patience)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.wait()
+            raise
 
 
 def run_forked(

@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.forked import Forked
+
 RUN = """
 import os, time
 from tests.forked import Forked
@@ -39,3 +41,14 @@ def test_a_server_of_a_run_that_is_killed_ends_with_it(clone: str, how: signal.S
         server = psutil.Process(int(pid))
         run.send_signal(how)
         server.wait(120)
+
+
+def test_what_goes_on_behind_its_block_is_killed(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test that timed out waited for good for what it had started."""
+    monkeypatch.setattr(Forked, "patience", 1)
+    started = Forked("serve", "--port", "0", env={**os.environ, "RAGDB_DATABASE_URL": clone})
+    with pytest.raises(subprocess.TimeoutExpired), started:
+        assert "listening on" in started.stderr.readline()
+    assert started.returncode == -signal.SIGKILL
