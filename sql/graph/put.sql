@@ -34,8 +34,10 @@ begin
   if jsonb_typeof(documents) = 'array' and (
       select t.chunk_no from ragdb.turns t where t.corpus_id = v_id
       order by t.chunk_no limit 1) is not null then
+    -- any other is refused in the place of a conversation (check_conversations_stay)
     v_left := ragdb_internal.sessions_at_sources(v_id, array(
-      select d ->> 'uri' from jsonb_array_elements(documents) d));
+      select d ->> 'uri' from jsonb_array_elements(documents) d
+      where d ? 'root' or d ? 'adopt'));
   end if;
   return query select * from ragdb_internal.put_given(corpus, documents, force, false);
   perform ragdb_internal.derive_turns(v_id, v_left);

@@ -66,6 +66,14 @@ def test_a_search_of_the_past_for_a_word_of_all_chunks_reads_their_terms_and_cha
     assert read.buffers < 6000
 
 
+def test_texts_that_take_no_place_of_a_conversation_are_not_looked_up_as_one(
+    outgrown: Connection,
+) -> None:
+    """Those that neither name a root nor adopt are refused there."""
+    read = matrix.measure(outgrown, matrix.WRITERS["put_documents, 50 as they are"], "large")
+    assert read.rows < 8 * 50, read.by
+
+
 def test_a_corpus_that_outgrew_its_statistics_is_exported_and_dropped_by_keys(
     outgrown: Connection,
 ) -> None:
