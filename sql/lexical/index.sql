@@ -197,7 +197,7 @@ end $$;
 
 -- Returns the rows of some chunks, each once, in the lexical index of a corpus. A few are looked up
 -- by key, whatever is known of the table. Where they are an eighth of the corpus, to read it takes
--- less.
+-- less (is true: else PostgreSQL might look for each).
 create or replace function ragdb_internal.indexed_at(corpus_id integer, chunk_nos integer[])
 returns setof ragdb.chunk_lexemes
 language sql stable parallel safe
@@ -213,6 +213,7 @@ begin atomic
   where not (select a.are_many from asked a)
   union all
   select h.* from ragdb.chunk_lexemes h
-  where h.corpus_id = indexed_at.corpus_id and h.chunk_no = any (indexed_at.chunk_nos)
+  where h.corpus_id = indexed_at.corpus_id
+    and (h.chunk_no in (select pg_catalog.unnest(indexed_at.chunk_nos))) is true
     and (select a.are_many from asked a);
 end;
