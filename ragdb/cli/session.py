@@ -107,8 +107,8 @@ class Session:
     """Exit code if the reader of a pipe closes it before all is printed."""
     upgrades: bool = True
     """Whether the schema of an older ragdb on the embedded server is brought up to date first."""
-    is_found: bool = False
-    """Whether its database was reached and has the schema of this package."""
+    is_found: bool | None = None
+    """Whether its database, once reached, has the schema of this package."""
     _told: set[tuple[str, str]] = field(default_factory=set)
 
     @functools.cached_property
@@ -160,9 +160,8 @@ class Session:
         try:
             in_turns(db.connection)
             lost.watch(db.connection)
-            is_ours = scripts.is_ours(db.connection)
-            self.is_found = is_ours is True
-            if is_ours is False and self.verb not in ("doctor", "status"):
+            self.is_found = scripts.is_ours(db.connection)
+            if self.is_found is False and self.verb not in ("doctor", "status"):
                 self.note(
                     f"the schema is not that of ragdb {__version__}; `ragdb init` brings it there"
                 )

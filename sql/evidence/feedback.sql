@@ -103,19 +103,20 @@ begin
         f.comment, f.query_text, f.client, f.caller
       from unnest(ragdb_internal.traced_corpora(corpus)) c (corpus_id)
         cross join lateral (
-          select n.*, (t.trace).corpus, (t.trace).query_text
+          select n.*, t.corpus, t.query_text
             from ragdb.evidence_feedback n
-              -- joined, all traces would be read for the last verdicts
-              cross join lateral ragdb_internal.trace_at(
-                n.trace_id, ragdb_internal.uuid_time(n.trace_id)) t
-            where n.corpus_id = c.corpus_id and t.corpus_id = n.corpus_id
+              -- by its key: joined, all traces would be read for the last verdicts
+              cross join lateral (select r.corpus, r.query_text, r.caller, r.caller_oid,
+                  r.created_at from ragdb.retrieval_traces r
+                where r.corpus_id = n.corpus_id and r.id = n.trace_id
+                  and r.created_at = ragdb_internal.uuid_time(n.trace_id) offset 0) t
+            where n.corpus_id = c.corpus_id
               -- by id: by time those of other corpora would be read
               and n.id >= v_first and coalesce(n.created_at >= list_feedback.since, true)
               and n.id < coalesce(list_feedback.before, ragdb_internal.last_uuid())
               and exists (select from unnest(v_askers) a where a is null
                 or ragdb_internal.is_of_asker(n.caller, n.caller_oid, n.created_at, a)
-                or ragdb_internal.is_of_asker(
-                  (t.trace).caller, (t.trace).caller_oid, (t.trace).created_at, a))
+                or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a))
             order by n.id desc limit list_feedback.count) f
       order by f.id desc limit list_feedback.count;
 end $$;
@@ -127,7 +128,7 @@ comment on function ragdb.list_feedback is
 -- Returns the spans that feedback judged, by question: the good verdicts less the bad ones. The
 -- last word of each role on each thing, about a chunk that still has the text that was judged. A
 -- good answer makes the chunks of its sound citations good; a bad one may have had good chunks.
--- Only of traces of askers (null among these: of all). Each is looked up by its id: joined, all of
+-- Only of traces of askers (null among these: of all). Each is looked up by its key: joined, all of
 -- the corpus would be asked for whose they are.
 create or replace function ragdb_internal.feedback_votes(
   corpus_id integer, askers ragdb_internal.asker[], since timestamptz)
@@ -135,15 +136,16 @@ returns table (query_text text, source text, start_offset integer, end_offset in
 language sql stable parallel safe
 begin atomic
   with word as (
-    select distinct on (f.caller, f.trace_id, f.answer_id, f.chunk_id) f.*, (t.trace).query_text
+    select distinct on (f.caller, f.trace_id, f.answer_id, f.chunk_id) f.*, t.query_text
       from ragdb.evidence_feedback f
-      cross join lateral ragdb_internal.trace_at(
-        f.trace_id, ragdb_internal.uuid_time(f.trace_id)) t
-      where f.corpus_id = feedback_votes.corpus_id and t.corpus_id = f.corpus_id
+      cross join lateral (
+        select r.query_text, r.caller, r.caller_oid, r.created_at from ragdb.retrieval_traces r
+        where r.corpus_id = f.corpus_id and r.id = f.trace_id
+          and r.created_at = ragdb_internal.uuid_time(f.trace_id) offset 0) t
+      where f.corpus_id = feedback_votes.corpus_id
         and f.created_at >= coalesce(feedback_votes.since, '-infinity')
         and exists (select from pg_catalog.unnest(feedback_votes.askers) a where a is null
-          or ragdb_internal.is_of_asker(
-            (t.trace).caller, (t.trace).caller_oid, (t.trace).created_at, a))
+          or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a))
       order by f.caller, f.trace_id, f.answer_id, f.chunk_id, f.created_at desc, f.id desc
   ), vote as (
     select w.query_text, w.trace_id, w.chunk_id, case w.verdict when 'good' then 1 else -1 end as n
