@@ -39,12 +39,12 @@ def load_code(connection: Connection) -> None:
     connection.execute(sql.SQL("comment on schema ragdb is {}").format(sql.Literal(stamp())))
 
 
+OURS = f"""select oid from pg_namespace where nspname in ({", ".join(f"'{s}'" for s in SCHEMAS)})"""
 # What sql/ owns: functions, views, composite types and triggers. What others put there is taken for
 # it: one of their functions could take a call, and a trigger change what is recorded.
 # Members of other extensions are not ours, wherever they are.
 CODE = f"""
-  with ours (oid) as (
-    select oid from pg_namespace where nspname in ({", ".join(f"'{s}'" for s in SCHEMAS)})),
+  with ours (oid) as ({OURS}),
   thing (classid, objid, kind) as (
     select 'pg_proc'::regclass, p.oid,
         case p.prokind when 'p' then 'procedure' when 'a' then 'aggregate' else 'function' end
@@ -76,24 +76,56 @@ OTHERS = f"""
   order by 1
 """
 
-# Locks all tables and views before anything takes long. A lock of a view by `lock table` is one of
-# what it reads, too, and of the catalogue; an owner that it has already is not written.
+# Locks all tables and views before anything takes long. Whoever reads a view has it first, and any
+# other call has corpora first. So calls at work come to their end, and new ones wait with nothing
+# that is waited for here. All of it takes as long as one lock may: a call that waits for longer
+# would look for a deadlock, which ends it.
+# A lock of a view by `lock table` is one of what it reads, too, and of the catalogue; an owner that
+# it has already is not written.
 LOCKS = f"""
-  do $do$ declare v_lock text; begin
+  do $do$ declare
+    v_limit constant integer := (select setting from pg_settings where name = 'lock_timeout');
+    v_begin constant timestamptz := clock_timestamp();
+    v_lock text;
+  begin
     for v_lock in
       select format(case c.relkind when 'v' then 'alter view %s owner to {OWNER}'
           else 'lock table %s in access exclusive mode' end, c.oid::regclass)
         from pg_class c
-        where c.relnamespace in (
-            select oid from pg_namespace where nspname in ({", ".join(f"'{s}'" for s in SCHEMAS)}))
+        where c.relnamespace in ({OURS})
           and c.relkind in ('v', 'r', 'p') and c.relowner = '{OWNER}'::regrole
           and not c.relispartition
-        order by c.relkind desc, c.oid
+        order by c.relkind <> 'v', c.oid <> to_regclass('ragdb.corpora'), c.oid
     loop
+      if v_limit > 0 then
+        perform set_config('lock_timeout', greatest(1, v_limit - (1000 * extract(
+          epoch from clock_timestamp() - v_begin))::integer)::text, true);
+      end if;
       execute v_lock;
     end loop;
+    perform set_config('lock_timeout', v_limit::text, true);
   end $do$
 """
+VACUUMED = f"""
+  select distinct c.oid::regclass::text
+    from pg_locks l join pg_class c on c.oid = l.relation
+    where l.database = (select oid from pg_database where datname = current_database())
+      and l.mode = 'ShareUpdateExclusiveLock' and l.granted and c.relnamespace in ({OURS})
+      and c.relkind in ('r', 'p') and c.relowner = '{OWNER}'::regrole
+"""
+
+
+def wait_for_vacuums(connection: Connection, at_most: str | None) -> None:
+    """Wait until no table of ragdb is vacuumed, for each as long as a lock_timeout if one is given.
+
+    Nobody else waits meanwhile. An automatic vacuum is ended by PostgreSQL where somebody waits for
+    it for a second, which the locks of an upgrade do not.
+    """
+    for (table,) in connection.execute(VACUUMED).fetchall():
+        with connection.transaction(force_rollback=True):
+            if at_most:
+                connection.execute("select set_config('lock_timeout', %s, true)", (at_most,))
+            connection.execute(f"lock table {table} in share update exclusive mode".encode())
 
 
 def _wrappers(connection: Connection, verb: str) -> None:

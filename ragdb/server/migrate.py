@@ -13,7 +13,7 @@ import psycopg
 
 from ragdb.client import readonly
 from ragdb.client.connecting import connect, in_turns
-from ragdb.server.code import drop_code, load_code
+from ragdb.server.code import drop_code, load_code, wait_for_vacuums
 from ragdb.server.extended import is_extension, refuse_newer, update
 from ragdb.server.prepare import NotReady, admit, check_whole, prepare, restored_by
 from ragdb.server.roles import OWNER, SCHEMAS, become_owner, may_be_owner, rights
@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 
 
 TRIES = 5
-# How long it waits for a lock, while everybody else waits for those that it has: not the second
-# after which PostgreSQL ends one of those that wait for each other. And how long it lets them work
-# before it tries again.
-AT_MOST, PAUSE_S = "800ms", 5.0
+# How long it waits for all its locks, while everybody else waits for those that it has: not the
+# second after which PostgreSQL ends one of those that wait for each other. How long it waits for a
+# vacuum, which is longer than that second; how long it lets others work before it tries again; and
+# for how long it tries.
+AT_MOST, FOR_VACUUM, PAUSE_S, TRIES_FOR_S = "800ms", "3s", 5.0, 600.0
 MOST_ADVICE = 5
 # by the functions that Alembic runs a verb by
 NOT_DONE = {
@@ -61,7 +62,8 @@ def migrate(dsn: str, *, force: bool = False, say: Say | None = None) -> bool:
     others made in the schemas of ragdb. `say` hears of those of another build that were replaced,
     and whom this waits for. While others use what it changes, it gives way to all who come, and
     tries again; a lock_timeout of the session's own ends it.
-    Raises NotReady, OtherBuild, InUse and ReadOnlySqlTransaction, having changed nothing.
+    Raises NotReady, OtherBuild, InUse, NeverFree and ReadOnlySqlTransaction, having changed
+    nothing.
     """
     with in_turns(connect(dsn)) as connection:
         if is_extension(connection):
@@ -96,6 +98,7 @@ def _upgrade_when_free(config: Config) -> None:
     from sqlalchemy.exc import DBAPIError
 
     say, deadlocks = config.attributes["say"], 0
+    until = time.monotonic() + TRIES_FOR_S
     while True:
         try:
             return command.upgrade(config, "head")
@@ -106,6 +109,8 @@ def _upgrade_when_free(config: Config) -> None:
         except psycopg.errors.LockNotAvailable:
             if not config.attributes["gives_way"]:
                 raise
+            if time.monotonic() >= until:
+                raise NeverFree from None
             if say:
                 say(f"others use what it changes; it tries again every {PAUSE_S:.0f} seconds")
                 say = None
@@ -120,6 +125,21 @@ def _first(error: DBAPIError) -> BaseException:
     while isinstance(found.__context__, psycopg.Error):
         found = found.__context__
     return found
+
+
+class NeverFree(Exception):
+    """Others used what an upgrade changes as long as it tried; nothing was changed."""
+
+    exit_code = 3
+    hint = (
+        "repeat it when less is asked; who has been at work longest: select pid, usename, query"
+        " from pg_stat_activity order by xact_start"
+    )
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"nothing was changed: others used what it changes for {TRIES_FOR_S / 60:.0f} minutes"
+        )
 
 
 class OtherBuild(Exception):
@@ -215,6 +235,7 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
         refuse_newer(connection)
         if other_tables(connection):
             raise OtherBuild
+        wait_for_vacuums(connection, FOR_VACUUM if attributes.get("gives_way") else None)
         drop_code(connection, takes_others=attributes.get("takes_others", False))
         environment.run_migrations()
         stamp_tables(connection)

@@ -9,11 +9,13 @@ import os
 import re
 import socket
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 from unittest.mock import Mock
@@ -1217,7 +1219,7 @@ def test_init_that_waits_for_a_writer_holds_up_nobody_else(
 ) -> None:
     """A call may write for minutes, and by then `init` has locks on much else."""
     pauses: list[float] = []
-    monkeypatch.setattr(migrate, "time", Mock(sleep=pauses.append))
+    monkeypatch.setattr(migrate, "time", Mock(sleep=pauses.append, monotonic=time.monotonic))
     monkeypatch.setattr(migrate, "AT_MOST", "200ms")
 
     with ThreadPoolExecutor(1) as pool, psycopg.connect(clone) as writer:
@@ -1246,6 +1248,23 @@ def test_a_limit_of_the_session_ends_an_init_that_waits(
         writer.execute("lock table ragdb.edges in row exclusive mode")
         result = run("init", "--force", "--no-manual")
     assert (result.exit_code, "lock_timeout" in result.stderr) == (3, True)
+
+
+def test_init_that_others_never_let_through_gives_up_and_leaves_all_as_it_was(
+    run: Run, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Mock(monotonic=count(step=250).__next__)
+    monkeypatch.setattr(migrate, "time", clock)
+    monkeypatch.setattr(migrate, "AT_MOST", "50ms")
+    with psycopg.connect(clone, autocommit=True) as writer, writer.transaction():
+        before = writer.execute("select oid, proname from pg_proc order by oid").fetchall()
+        writer.execute("lock table ragdb.edges in row exclusive mode")
+        result = run("init", "--force", "--no-manual")
+        assert writer.execute("select oid, proname from pg_proc order by oid").fetchall() == before
+    assert result.exit_code == 3
+    assert "nothing was changed: others used what it changes for 10 minutes" in result.stderr
+    assert "order by xact_start" in result.stderr
+    assert clock.sleep.call_count == 2
 
 
 @pytest.mark.usefixtures("short_manual")

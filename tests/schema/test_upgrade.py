@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -481,3 +482,72 @@ def test_a_reader_that_holds_what_init_waits_for_is_not_ended(
             reader.commit()
             assert init.result()
     assert len(said) == 2
+
+
+WAITING = "select l.mode from pg_locks l where l.relation is not null and not l.granted"
+
+
+def test_a_call_that_is_at_work_ends_without_waiting_for_an_upgrade(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each waited for the other, so that no upgrade came through calls that come without a pause."""
+    monkeypatch.setattr(migrate, "AT_MOST", "60s")
+    said: list[str] = []
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(clone) as call:
+        call.execute("select from ragdb.corpora")  # as every call does first
+        init = pool.submit(migrate.migrate, clone, force=True, say=said.append)
+        with psycopg.connect(clone, autocommit=True) as watcher:
+            until(lambda: watcher.execute(WAITING).fetchall())
+        call.execute("set local lock_timeout = '100ms'")
+        for (table,) in call.execute(
+            "select c.oid::regclass::text from pg_class c where c.relkind in ('r', 'p')"
+            " and c.relnamespace = 'ragdb'::regnamespace and not c.relispartition"
+        ).fetchall():
+            call.execute(f"select from {table}")
+        assert not init.done()
+        call.commit()
+        assert init.result()
+    assert said == []
+
+
+def test_an_upgrade_that_waits_for_one_call_after_another_ends_nobody_by_a_deadlock(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate, "AT_MOST", "400ms")
+    monkeypatch.setattr(migrate, "PAUSE_S", 0.5)
+    names = ("documents", "chunks", "edges")
+    with ThreadPoolExecutor(2) as pool, ExitStack() as opened:
+        watcher = opened.enter_context(psycopg.connect(clone, autocommit=True))
+        holders = [opened.enter_context(psycopg.connect(clone)) for _ in names]
+        for holder, name in zip(holders, names, strict=True):
+            holder.execute(f"select from ragdb.{name}")
+        last = holders[-1]
+        last.execute("set local deadlock_timeout = '800ms'")
+        init = pool.submit(migrate.migrate, clone, force=True)
+        until(lambda: watcher.execute(WAITING).fetchall())
+        asking = pool.submit(last.execute, "select from ragdb.corpora")
+        for holder in holders[:-1]:
+            watcher.execute("select pg_sleep(0.3)")
+            holder.close()
+        asking.result()
+        last.close()
+        assert init.result()
+
+
+def test_an_upgrade_waits_for_a_vacuum_as_long_as_the_server_takes_to_end_it_and_holds_up_nobody(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends an automatic one where somebody waits for a second."""
+    monkeypatch.setattr(migrate, "AT_MOST", "300ms")
+    said: list[str] = []
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(clone) as vacuum:
+        vacuum.execute("lock table ragdb.documents in share update exclusive mode")
+        init = pool.submit(migrate.migrate, clone, force=True, say=said.append)
+        with psycopg.connect(clone, autocommit=True) as reader:
+            until(lambda: reader.execute(WAITING).fetchall())
+            reader.execute("set lock_timeout = '100ms'; select pg_sleep(1.2)")
+            reader.execute("select from ragdb.documents")
+            assert reader.execute(WAITING).fetchall() == [("ShareUpdateExclusiveLock",)]
+        vacuum.rollback()
+        assert init.result()
+    assert said == []
