@@ -158,8 +158,7 @@ class Session:
             application_name=f"ragdb/{__version__} {self.verb}",
         )
         try:
-            in_turns(db.connection)
-            lost.watch(db.connection)
+            lost.watch(in_turns(db.connection))
             self.is_found = scripts.is_ours(db.connection)
             if self.is_found is False and self.verb not in ("doctor", "status"):
                 self.note(

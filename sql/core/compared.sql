@@ -47,11 +47,15 @@ return (
     from ragdb_internal.compared_states() c
     where c.kind = any (states_otherwise.kinds) and c.now is distinct from c.was);
 
--- What an earlier state of ragdb did not record is as it is now when it is recorded first.
+-- What an earlier state of ragdb did not record is as it is now when it is recorded first: where
+-- what was installed before did not compare it. Else what somebody inserted behind ragdb, of a kind
+-- of which there was none, would be right from the next upgrade on.
 do $$
 begin
   perform ragdb_internal.record_changed_states(array(
     select k.kind from unnest(
         array['rights', 'floors', 'token', 'quota', 'embedder', 'reranker']) k (kind)
-      where not exists (select from ragdb.recorded_states s where s.kind = k.kind)), '[]');
+      where not exists (select from ragdb.recorded_states s where s.kind = k.kind)
+        and not exists (select from ragdb.installed_code i
+          where i.identity = 'ragdb_internal.compared_states()')), '[]');
 end $$;

@@ -16,15 +16,10 @@ return (
 -- Whether the row of an event is what its text says, which is what was signed.
 create or replace function ragdb_internal.is_as_signed(stored ragdb.shared_events) returns boolean
 language sql stable
-return (
-  select (f.author, f.seq, f.lamport, f.kind, f.source, f.replaces,
-      ragdb_internal.event_hash((stored).event), o.v ->> 'feed')
-    = ((stored).author, (stored).seq, (stored).lamport, (stored).kind, (stored).source,
-      (stored).replaces, (stored).hash, s.feed::text)
-    and f.body_hash is not distinct from (stored).body_hash
+return (stored).hash = ragdb_internal.event_hash((stored).event) and (
+  select ragdb_internal.event_text(s.feed, stored, o.v ->> 'previous', o.v ->> 'at')
   from (select ragdb_internal.json_of((stored).event)) o (v)
-    cross join lateral ragdb_internal.event_fields(o.v) f
-    join ragdb.shared_corpora s on s.corpus_id = (stored).corpus_id);
+    join ragdb.shared_corpora s on s.corpus_id = (stored).corpus_id) = (stored).event;
 
 -- Returns what is wrong with the row of an event; null if nothing is.
 create or replace function ragdb_internal.event_problem(stored ragdb.shared_events) returns text

@@ -66,12 +66,14 @@ NOT_TRIED = {
         "block_states", "chunk_lexemes", "lexemes", "part_states", "term_blocks",
     ),
     "a worker gave them, or a static embedder makes them again": (
-        "chunk_embeddings", "embedded_queries", "embedders", "embedding_spaces",
-        "query_embeddings", "static_models", "static_pieces", "static_words",
+        "chunk_embeddings", "embedded_queries", "embedding_spaces", "query_embeddings",
+        "static_pieces", "static_words",
+    ),
+    "recorded at each change, tried in tests/sql/verify/test_recorded_states.py": (
+        "embedders", "gate_calibrations", "rerankers", "static_models",
     ),
     "counted or measured of rows that are tried": (
-        "gate_calibrations", "histogram_rollups", "retrieval_rollups", "source_readings",
-        "trace_marks",
+        "histogram_rollups", "retrieval_rollups", "source_readings", "trace_marks",
     ),
     "what waits or is held": (
         "blob_uploads", "embed_jobs", "embedding_jobs", "http_sessions", "ingest_jobs",
@@ -81,8 +83,7 @@ NOT_TRIED = {
         "shared_conflicts", "shared_corpora", "shared_documents", "shared_events",
     ),
     "how this database is run": (
-        "alembic_version", "installed_code", "peer_corpora", "peers", "rerankers", "role_bindings",
-        "settings",
+        "alembic_version", "installed_code", "peer_corpora", "peers", "role_bindings", "settings",
     ),
 }  # fmt: skip
 # what a column is made that is null
