@@ -79,7 +79,6 @@ def join(db: Connection, verb: str, parent: str, child: str) -> None:
     db.execute(f"select ragdb.{verb}_edges('chat', %s)".encode(), (json.dumps([edge]),))
 
 
-@pytest.mark.by_day(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_derived_of_a_file_and_what_follows_is_what_all_would_come_to(
     db: Connection, seed: int
